@@ -109,8 +109,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{path}:{line}: モジュール {module} のフック {hook} は、キャプチャしたモデルでは実行されません",
     ),
     "hook_hint": (
-        "Remove the hook, or do its work in `forward`.",
-        "フックを外すか、同じ処理を `forward` に書いてください。",
+        "Remove the hook, or do its work in `forward`. If the model is one nn.Sequential, its children may have hooks.",
+        "フックを外すか、同じ処理を `forward` に書いてください。モデル全体が nn.Sequential なら、子モジュールにフックがあってもかまいません。",
     ),
     "not_captured": (
         "{path}:{line}: module {module} cannot be captured: {words}",
@@ -130,8 +130,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # ---- what was captured
     "modules": (
-        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential, and AutoParallel cannot run such a plan.",
-        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。この計画は AutoParallel では実行できません。",
+        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential, which run as they are.",
+        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割し、子モジュールはそのまま実行します。",
     ),
     "operators": (
         "Model: {count} operators; {micro_batches} micro-batches of {samples} samples",

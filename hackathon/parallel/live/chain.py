@@ -1,0 +1,93 @@
+"""A model as a chain of modules, for one that cannot be captured: each is run as the user wrote it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from torch import nn
+
+from hackathon.parallel.live.capture import named_state
+from hackathon.parallel.live.split import SplitError
+
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
+    """Return the modules that a model calls one after another, with their paths; [] if it is no such chain.
+
+    A module that occurs twice is there twice.
+    """
+    if not _only_calls_its_children(model):
+        return []
+    found: list[tuple[str, nn.Module]] = []
+    for name, child in model._modules.items():
+        if child is None:
+            return []
+        path = f"{prefix}{name}"
+        found += chain_of(child, f"{path}.") or [(path, child)]
+    return found
+
+
+def _only_calls_its_children(module: nn.Module) -> bool:
+    """Return whether a module is an `nn.Sequential` of which nothing is lost if its children are called instead."""
+    kind = type(module)
+    return (
+        isinstance(module, nn.Sequential)
+        and kind.forward is nn.Sequential.forward
+        and kind.__iter__ is nn.Sequential.__iter__
+        and kind.__call__ is nn.Module.__call__
+        and "forward" not in vars(module)
+        and not any(getattr(module, each, None) for each in HOOKS)
+    )
+
+
+@dataclass(frozen=True)
+class ModuleChain:
+    """The modules of a model in the order of their calls; the loss comes last."""
+
+    paths: tuple[str, ...]
+    modules: tuple[nn.Module, ...]
+    has_loss: bool
+    """Whether a loss outside the model is called with the output."""
+
+    @classmethod
+    def of(cls, model: nn.Module, loss: Callable[..., Any] | None) -> "ModuleChain | None":
+        """Return the chain of a model, None if it is none."""
+        found = chain_of(model)
+        paths, modules = tuple(path for path, _ in found), tuple(module for _, module in found)
+        return cls(paths, modules, loss is not None) if found else None
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """Names as a plan has them: paths of modules, and that of the loss."""
+        name = "loss"
+        while name in self.paths:
+            name += "_"
+        return (*self.paths, name) if self.has_loss else self.paths
+
+    @cached_property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        """Operator → the user's names of the parameters and buffers in it."""
+        return {
+            path: tuple(f"{path}.{name}" for name, _ in named_state(module))
+            for path, module in zip(self.paths, self.modules, strict=True)
+        }  # fmt: skip
+
+    def is_meant_by(self, names: Iterable[str]) -> bool:
+        """Return whether a plan with these operators cuts between modules: most paths are no names of operators."""
+        given = set(names)
+        return given == set(self.operators) or not all(each.isidentifier() for each in given)
+
+    def check(self, stage_of: Mapping[str, int]) -> None:
+        """Raise SplitError unless each module is in one stage, and none in an earlier one than that before it."""
+        for name in stage_of:
+            if name not in self.operators:
+                raise SplitError("unknown", name)
+        for name in self.operators:
+            if name not in stage_of:
+                raise SplitError("missing", name)
+        for before, after in pairwise(self.operators):
+            if stage_of[before] > stage_of[after]:
+                raise SplitError("backwards", before, after)
