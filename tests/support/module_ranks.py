@@ -132,7 +132,7 @@ class Plain:
         losses = []
         for number, (args, _, target) in enumerate(self.pieces(micro_batches)):
             with torch.autocast("cpu", precision) if precision else nullcontext():
-                value = args[0].clone()
+                value = args[0]
                 for at, child in enumerate(self.children):
                     seed = mixed(SEED, self.steps, number, at)
                     torch.manual_seed(seed)

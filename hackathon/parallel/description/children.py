@@ -1,4 +1,4 @@
-"""A model that cannot be captured, described as a chain of modules: the children of `nn.Sequential`, run as they are.
+"""A model that cannot be captured, described as a chain of modules that are run as they are.
 
 It is built on the CPU, for code that looks at values cannot run without them.
 """
@@ -89,17 +89,19 @@ class Chain:
             raise CaptureRefusal("capture.no_chain")
         modules = chain.modules if built.loss is None else (*chain.modules, _Loss(built))
         self.modules = list(zip(chain.operators, modules, strict=True))
+        self._paths = (*chain.paths, "")
         self.signatures: list[Signature] = []
         self._changed: set[int] = set()
         value = tree_map_facts(built.args)
-        for path, module in self.modules:
-            before = [(each, each._version) for each in module.buffers()]
+        for path, module in zip(self._paths, modules, strict=False):
+            before = [(each, each.clone()) for each in module.buffers()]
             try:
                 run = _Apart(module) if _changes_its_input(module, value) else module
                 work = look(run, value, {}, real=True, held=list(module.parameters()))
             except Exception as error:
                 raise refusal_of(error, module, file, path) from error
-            self._changed |= {id(each) for each, version in before if each._version != version}
+            now = {id(each) for each in module.buffers()}  # normalisation changes its own without a new version
+            self._changed |= {id(each) for each, old in before if id(each) not in now or not torch.equal(each, old)}
             self.signatures.append(Signature(run, value, {}, True, work))
             value = (work.outputs,)
 
@@ -113,9 +115,9 @@ class Chain:
         rows: list[dict[str, Any]] = []
         edges = []
         glued = self._sharing()
-        for number, ((path, module), each) in enumerate(zip(self.modules, self.signatures, strict=True)):
+        for number, ((name, module), each) in enumerate(zip(self.modules, self.signatures, strict=True)):
             forward, backward = times.seconds[number]
-            row: dict[str, Any] = {"name": path, "module": "" if isinstance(module, _Loss) else path}
+            row: dict[str, Any] = {"name": name, "module": self._paths[number]}
             row |= {"forward": forward, "backward": backward, "saved": each.work.kept_inside}
             rows.append(row | {"workspace": each.work.workspace} | dict(_state(module)))
             outputs = facts_in(each.work.outputs)
@@ -128,9 +130,9 @@ class Chain:
                 size = float(sum(fact.bytes for fact in outputs))
                 gradient = float(sum(fact.bytes for fact in outputs if fact.gradient))
                 after = self.modules[number + 1][0]
-                edges.append({"from": path, "to": after, "bytes": size, "gradient_bytes": gradient})
+                edges.append({"from": name, "to": after, "bytes": size, "gradient_bytes": gradient})
                 if len(tree_flatten(each.work.outputs)[0]) != len(outputs):  # something that is no tensor
-                    glued.append([path, after])
+                    glued.append([name, after])
         return {
             "schema_version": 1, "operators": rows, "edges": edges, "aliases": self._aliases(), "glued": glued,
         }  # fmt: skip

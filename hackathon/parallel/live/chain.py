@@ -9,38 +9,20 @@ from typing import Any
 from torch import nn
 
 from hackathon.parallel.live.capture import named_state
+from hackathon.parallel.live.forward import steps_of
 from hackathon.parallel.live.split import SplitError
-
-HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
 def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
-    """Return the modules that a model calls one after another, with their paths; [] if it is no such chain.
+    """Return the modules that a model calls one after another, with their paths; [] if that is not certain.
 
-    A module that occurs twice is there twice.
+    A module that occurs twice is there twice. Children that are such chains themselves are resolved.
     """
-    if not _only_calls_its_children(model):
-        return []
     found: list[tuple[str, nn.Module]] = []
-    for name, child in model._modules.items():
-        if child is None:
-            return []
+    for name, child in steps_of(model):
         path = f"{prefix}{name}"
         found += chain_of(child, f"{path}.") or [(path, child)]
     return found
-
-
-def _only_calls_its_children(module: nn.Module) -> bool:
-    """Return whether a module is an `nn.Sequential` of which nothing is lost if its children are called instead."""
-    kind = type(module)
-    return (
-        isinstance(module, nn.Sequential)
-        and kind.forward is nn.Sequential.forward
-        and kind.__iter__ is nn.Sequential.__iter__
-        and kind.__call__ is nn.Module.__call__
-        and "forward" not in vars(module)
-        and not any(getattr(module, each, None) for each in HOOKS)
-    )
 
 
 @dataclass(frozen=True)
@@ -61,18 +43,20 @@ class ModuleChain:
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
-        """Names as a plan has them: paths of modules, and that of the loss."""
-        name = "loss"
-        while name in self.paths:
-            name += "_"
-        return (*self.paths, name) if self.has_loss else self.paths
+        """Names as a plan has them: paths of modules, and that of the loss. A path's second time is `path:2`."""
+        counts: dict[str, int] = {}
+        found = []
+        for path in (*self.paths, "loss") if self.has_loss else self.paths:
+            counts[path] = counts.get(path, 0) + 1
+            found.append(path if counts[path] == 1 else f"{path}:{counts[path]}")
+        return tuple(found)
 
     @cached_property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
         """Operator → the user's names of the parameters and buffers in it."""
         return {
-            path: tuple(f"{path}.{name}" for name, _ in named_state(module))
-            for path, module in zip(self.paths, self.modules, strict=True)
+            operator: tuple(f"{path}.{name}" for name, _ in named_state(module))
+            for operator, path, module in zip(self.operators, self.paths, self.modules, strict=False)
         }  # fmt: skip
 
     def is_meant_by(self, names: Iterable[str]) -> bool:

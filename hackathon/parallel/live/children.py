@@ -113,14 +113,14 @@ class Children(nn.Module):
 
     def __init__(
         self, stretch: Stretch, value: pytree.TreeSpec, target: pytree.TreeSpec, handed: Handed, *, starts: bool,
-        training: bool, copied: bool = False,
+        training: bool, copied: bool,
     ) -> None:  # fmt: skip
         """`value`, `target`: structures of what goes in; `starts`: whether the chain does. `copied`: see `entered`."""
         super().__init__()
         self.inside = nn.ModuleList(stretch.modules)
         self.__dict__["stretch"] = stretch
         self._value, self._target, self._handed = value, target, handed
-        self._starts, self._training, self._copied = starts, training, copied or starts
+        self._starts, self._training, self._copied = starts, training, copied
 
     def forward(self, *values: Any) -> tuple[torch.Tensor, ...]:
         """Return the tensors that are handed on. Raises RequestError if they are not like those of the example."""
@@ -144,16 +144,15 @@ class Children(nn.Module):
     def unchanged(self) -> Iterator[None]:
         """Give all buffers back what they hold now, those that are replaced by others, too."""
         before = [
-            (module, name, each, each.clone(), each._version)
+            (module, name, each, each.clone())
             for module in self.inside.modules() for name, each in module._buffers.items() if each is not None
         ]  # fmt: skip
         try:
             yield
         finally:
-            for module, name, tensor, old, version in before:
+            for module, name, tensor, old in before:
                 module._buffers[name] = tensor
-                if tensor._version != version:
-                    tensor.data.copy_(old)  # through .data: autograd may have kept the buffer
+                tensor.data.copy_(old)  # through .data: autograd may have kept the buffer
 
 
 @contextlib.contextmanager

@@ -29,6 +29,8 @@ class _Seen:
     handed: Handed
     changed: tuple[str, ...]
     """Names of the buffers that its modules changed."""
+    writes: bool
+    """Whether they changed what they were given, in place."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class ModuleStages:
         count = len(recompute)
         self._stretches = []
         for stage in range(count):
-            mine = [number for number, path in enumerate(chain.paths) if stage_of[path] == stage]
+            mine = [at for at in range(len(chain.paths)) if stage_of[chain.operators[at]] == stage]
             paths = tuple(chain.paths[each] for each in mine)
             modules = tuple(chain.modules[each] for each in mine)
             self._stretches.append(Stretch(tuple(mine), paths, modules, stage == count - 1, loss))
@@ -65,6 +67,7 @@ class ModuleStages:
         """Whether gradients come back to each stage: whether it or one before it has a trainable parameter."""
         mine = exchange.layout.place(exchange.rank)[0]
         buffers = dict(model.named_buffers())
+        self._writes = True
         self._buffers = [name for name in holding.of_stage(mine) if name in buffers]
 
     # ---- what goes from stage to stage
@@ -74,6 +77,7 @@ class ModuleStages:
         Raises RequestError on all ranks for modules that cannot be parted, or that fail.
         """
         seen, _ = self._walk(inputs, training=True)
+        self._writes = seen[0].writes
         for stage, each in enumerate(seen):
             for name in each.changed:
                 if len(self._holding.stages[self._holding.aliases[name]]) > 1:
@@ -84,6 +88,10 @@ class ModuleStages:
         """Evaluate one micro-batch, stage after stage; return its output, and the stages for others like it."""
         seen, leaves = self._walk(inputs, training=False)
         return Evaluation(self._parts(inputs, seen, training=False), seen[-1].handed, leaves)
+
+    def _copies(self, stage: int, training: bool) -> bool:
+        """Return whether a stage runs on copies: of the batch if it changes it, of what it needs again to recompute."""
+        return self._writes if stage == 0 else training and self._recompute[stage]
 
     def _parts(self, inputs: Inputs, seen: list[_Seen], *, training: bool) -> list[StagePart]:
         leaves, value = pytree.tree_flatten(inputs[0][0])
@@ -96,7 +104,7 @@ class ModuleStages:
             read += [*range(len(leaves), len(leaves) + len(targets))] if ends else []
             module = Children(
                 stretch, value, target, each.handed, starts=number == 0, training=training,
-                copied=training and self._recompute[number],
+                copied=self._copies(number, training),
             )  # fmt: skip
             forms = each.handed.leaves
             sends = () if stretch.ends else tuple(
@@ -150,8 +158,9 @@ class ModuleStages:
             memo: dict[int, Any] = {id(each): each for each in modules.parameters()}
             modules = nn.ModuleList(copy.deepcopy(list(stretch.modules), memo))
         ran = Stretch(stretch.numbers, stretch.paths, tuple(modules), stretch.ends, stretch.loss)
-        buffers = {name: (each, each._version) for name, each in self._named_buffers(ran)}
+        buffers = {name: (each, each.clone()) for name, each in self._named_buffers(ran)} if training else {}
         at = ["loss"]
+        given: list[tuple[torch.Tensor, int]] = []
         seeds.Moment.micro_batch = 0
 
         def enters(each: Any) -> Any:
@@ -159,7 +168,9 @@ class ModuleStages:
                 return each
             if training and stage and self._trains[stage - 1] and (each.is_floating_point() or each.is_complex()):
                 each = each.detach().requires_grad_()
-            return entered(each, copied=not stage)
+            each = entered(each, copied=self._copies(stage, training))
+            given.append((each, each._version))
+            return each
 
         mode = torch.autocast(self._exchange.device.type, self._precision) if self._precision else None
         try:
@@ -179,11 +190,13 @@ class ModuleStages:
             raise NoLossError(type(made).__name__)
         handed = Handed.of(made, at[-1], constants=stretch.ends)
         now = dict(self._named_buffers(ran))
-        changed = sorted(name for name, (each, version) in buffers.items()
-                         if now.get(name) is not each or each._version != version)  # fmt: skip
-        return pytree.tree_map(lambda each: each.detach() if isinstance(each, torch.Tensor) else each, made), _Seen(
-            handed, tuple(changed)
-        )
+        changed = sorted(
+            name for name, (each, old) in buffers.items()
+            if now.get(name) is not each or not torch.equal(each, old)  # normalisation bumps no version of its own
+        )  # fmt: skip
+        writes = any(each._version != version for each, version in given)
+        made = pytree.tree_map(lambda each: each.detach() if isinstance(each, torch.Tensor) else each, made)
+        return made, _Seen(handed, tuple(changed), writes)
 
     def _named_buffers(self, stretch: Stretch) -> list[tuple[str, torch.Tensor]]:
         return [
