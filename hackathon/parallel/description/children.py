@@ -17,7 +17,7 @@ from hackathon.parallel.description.measure import Signature, Times
 from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of
 from hackathon.parallel.description.work import fact_of, facts_in, look, with_facts
 from hackathon.parallel.live.capture import named_state
-from hackathon.parallel.live.chain import ModuleChain
+from hackathon.parallel.modules.chain import ModuleChain
 
 
 class _Loss(nn.Module):

@@ -104,7 +104,8 @@ def graph_here(
                 raise refusal
             value, _ = measured_modules(built, lambda: with_numbers(built), refusal, ROUGH["cpu"], "cpu", seconds)
         except CaptureRefusal as told:
-            raise RequestError(told.id, **told.values) from cause
+            values: dict[str, Any] = dict(told.values)
+            raise RequestError(told.id, **values) from cause
     return GraphHere(graph_of(value, "graph.json"), True)
 
 

@@ -15,13 +15,10 @@ from hackathon.parallel.description.refusal import frame_of, module_of, shortene
 from hackathon.parallel.live import batches, checkpoint, requirements, seeds
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import NoLossError, Traced, loss_in, named_state
-from hackathon.parallel.live.chain import ModuleChain
 from hackathon.parallel.live.exchange import Messenger
 from hackathon.parallel.live.gradients import Reduction, share_buffers
 from hackathon.parallel.live.inference import Inference
 from hackathon.parallel.live.layout import Layout
-from hackathon.parallel.live.module_inference import ModuleInference
-from hackathon.parallel.live.module_stages import ModuleStages
 from hackathon.parallel.live.offload import Streamed
 from hackathon.parallel.live.offload_blocks import stream_graph
 from hackathon.parallel.live.plans import RunPlan, check_plan, run_plan
@@ -31,6 +28,9 @@ from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, split
 from hackathon.parallel.live.stage import RankStage, bind
 from hackathon.parallel.live.state import Holding, gathered, put, take, under_all_names
+from hackathon.parallel.modules.chain import ModuleChain
+from hackathon.parallel.modules.inference import ModuleInference
+from hackathon.parallel.modules.stages import ModuleStages
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.parallel.live.capture import Traced
-from hackathon.parallel.live.chain import ModuleChain
 from hackathon.parallel.live.split import SplitError, check
+from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.plan.fields import FieldReader, read_object
 from hackathon.text.errors import RequestError
 

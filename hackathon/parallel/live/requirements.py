@@ -9,8 +9,8 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from hackathon.parallel.description.refusal import CaptureRefusal, refuse_hooks
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import named_state
-from hackathon.parallel.live.module_stages import one_argument
 from hackathon.parallel.live.plans import RunPlan
+from hackathon.parallel.modules.stages import one_argument
 from hackathon.text.errors import RequestError
 
 SCHEDULES = ("1f1b", "gpipe")

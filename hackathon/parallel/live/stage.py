@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from hackathon.parallel.live import seeds
-from hackathon.parallel.live.children import Children
 from hackathon.parallel.live.split import StagePart
+from hackathon.parallel.modules.children import Children
 
 
 @dataclass

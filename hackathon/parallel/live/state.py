@@ -8,8 +8,8 @@ from torch import nn
 
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.capture import Traced, named_state
-from hackathon.parallel.live.chain import ModuleChain
 from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.text.errors import RequestError
 
 

@@ -9,8 +9,8 @@ pytest.importorskip("torch")
 import torch
 from torch import nn
 
-from hackathon.parallel.live.chain import ModuleChain, chain_of
 from hackathon.parallel.live.split import SplitError
+from hackathon.parallel.modules.chain import ModuleChain, chain_of
 
 pytestmark = pytest.mark.torch
 
@@ -182,7 +182,7 @@ def test_a_source_that_is_not_what_runs_is_not_believed() -> None:
     class Again(Layers):
         forward = Changed.forward
 
-    from hackathon.parallel.live import forward
+    from hackathon.parallel.modules import forward
 
     forward._source.cache_clear()
     assert _paths(Again()) == []

@@ -19,7 +19,7 @@ from hackathon.parallel.description.built import Built
 from hackathon.parallel.description.children import Chain, with_numbers
 from hackathon.parallel.description.measure import DevicePeaks, times_of
 from hackathon.parallel.description.refusal import CaptureRefusal
-from hackathon.parallel.live.chain import ModuleChain
+from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.graph import graph_of
 from hackathon.text.errors import RequestError

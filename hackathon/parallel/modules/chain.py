@@ -9,8 +9,8 @@ from typing import Any
 from torch import nn
 
 from hackathon.parallel.live.capture import named_state
-from hackathon.parallel.live.forward import steps_of
 from hackathon.parallel.live.split import SplitError
+from hackathon.parallel.modules.forward import steps_of
 
 
 def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:

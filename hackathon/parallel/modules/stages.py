@@ -14,11 +14,11 @@ from hackathon.parallel.description.refusal import frame_of, shortened
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import NoLossError
-from hackathon.parallel.live.chain import ModuleChain
-from hackathon.parallel.live.children import Children, Handed, Stretch, TensorForm, entered, evaluating
 from hackathon.parallel.live.exchange import Messenger, flat_bytes
 from hackathon.parallel.live.split import StagePart, Value
 from hackathon.parallel.live.state import Holding
+from hackathon.parallel.modules.chain import ModuleChain
+from hackathon.parallel.modules.children import Children, Handed, Stretch, TensorForm, entered, evaluating
 from hackathon.text.errors import HackathonError, RequestError
 
 
@@ -65,10 +65,10 @@ class ModuleStages:
         trained = [any(each.requires_grad for m in s.modules for each in m.parameters()) for s in self._stretches]
         self._trains = [any(trained[: stage + 1]) for stage in range(count)]
         """Whether gradients come back to each stage: whether it or one before it has a trainable parameter."""
-        mine = exchange.layout.place(exchange.rank)[0]
+        own = exchange.layout.place(exchange.rank)[0]
         buffers = dict(model.named_buffers())
         self._writes = True
-        self._buffers = [name for name in holding.of_stage(mine) if name in buffers]
+        self._buffers = [name for name in holding.of_stage(own) if name in buffers]
 
     # ---- what goes from stage to stage
     def training(self, inputs: Inputs) -> list[StagePart]:

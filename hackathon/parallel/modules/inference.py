@@ -8,10 +8,10 @@ from torch.utils import _pytree as pytree
 
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.batches import Inputs
-from hackathon.parallel.live.children import TensorForm
 from hackathon.parallel.live.inference import Inference
-from hackathon.parallel.live.module_stages import Evaluation, ModuleStages, one_argument
 from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.modules.children import TensorForm
+from hackathon.parallel.modules.stages import Evaluation, ModuleStages, one_argument
 
 
 class ModuleInference(Inference):
