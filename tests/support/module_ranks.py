@@ -93,8 +93,10 @@ def example(name: str, samples: int) -> tuple[nn.Sequential, Any, Any]:
             Skipping(), Parting(), Joining(), nn.Linear(12, 3),
         ],
         "averaging": lambda: [first, Deciding(), Averaging(), nn.Tanh(), nn.Linear(12, 3)],
-        "tied": lambda: [first, shared, Deciding(), nn.Dropout(0.2), shared, nn.Linear(12, 3)],
+        "tied": lambda: [first, shared, Deciding(), nn.Dropout(0.2), shared, nn.Linear(12, 12), nn.Linear(12, 3)],
     }[name]()  # fmt: skip
+    if name == "tied":
+        layers[5].weight = shared.weight
     model = nn.Sequential(*layers)
     if name == "deciding":
         shared.register_forward_hook(lambda module, given, made: made * 1.5)
@@ -159,7 +161,7 @@ class Plain:
 
 def compared(
     name: str, cuts: list[int], replicas: list[int], micro_batches: int, *, recompute: bool = False,
-    optimizer: Callable[[Any], Any] = momentum, bf16: bool = False,
+    optimizer: Callable[[Any], Any] = momentum, bf16: bool = False, schedule: str = "1f1b",
 ) -> dict[str, Any]:  # fmt: skip
     """Train both, and return how far they are apart."""
     samples = 3 * micro_batches
@@ -168,7 +170,7 @@ def compared(
     plan = plan_of(paths, cuts, replicas, micro_batches, recompute=recompute)
     parallel = AutoParallel(
         model, loss=loss, optimizer=optimizer, example=batch, plan=plan, seed=SEED,
-        precision="bf16" if bf16 else None,
+        precision="bf16" if bf16 else None, schedule=schedule,
     )  # fmt: skip
     plain = Plain(name, samples, optimizer)
     first = {key: each.clone() for key, each in plain.model.state_dict().items()}
@@ -300,6 +302,7 @@ partitioned_ranks.SCENARIOS.update(
         "in place": lambda out: compared("deciding", [2], [1, 1], 4),
         "mapping": lambda out: compared("deciding", [7], [1, 1], 4, optimizer=adam),
         "loss alone": lambda out: compared("deciding", [10], [1, 1], 3),
+        "gpipe": lambda out: compared("deciding", [4], [1, 1], 2, schedule="gpipe"),
         "recompute": lambda out: compared("deciding", [2], [1, 1], 4, recompute=True),
         "bf16": lambda out: compared("deciding", [7], [1, 1], 2, bf16=True),
         "averaging": lambda out: compared("averaging", [2], [1, 1], 4),
