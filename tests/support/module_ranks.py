@@ -64,7 +64,7 @@ class Joining(nn.Module):
 
     def forward(self, parts: dict[str, Any]) -> torch.Tensor:
         first, second = parts["values"]
-        return first * second.sigmoid() + parts["places"].unsqueeze(1)  # type: ignore[no-any-return]
+        return first * second.sigmoid() + 0.1 * parts["places"].unsqueeze(1)  # type: ignore[no-any-return]
 
 
 class Averaging(nn.Module):
