@@ -115,6 +115,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "最新の実行のパラメータ（成功した実行はありません）",
     ),
     "runs_newest": ("Runs, newest first", "実行（新しい順）"),
+    "runs_of_studies": (
+        "Runs that are on the pages of their studies: {count}.",
+        "測定のページにある実行: {count} 件。",
+    ),
     "more_runs": (
         "{count} older runs are not listed; `hackathon status --all` shows them.",
         "ほかに古い実行が {count} 件あります（`hackathon status --all` で表示）。",
