@@ -49,9 +49,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "single_runs": ("Single runs", "各実行"),
     "runs": ("Runs", "実行"),
     "runs_lead": (
-        "Every run is a plain job script. The page of a run, if it has one, shows its request, script, environment, and "
-        "timeline.",
-        "各実行は普通のジョブスクリプトです。リンクのある実行のページに、要求、スクリプト、環境、経過があります。",
+        "Every run is a plain job script. The page of a run, if it has one, shows its request, environment and timeline, "
+        "and its script or the file that contains it.",
+        "各実行は普通のジョブスクリプトです。リンクのある実行のページに、要求、環境、経過と、スクリプトまたはそれが入った"
+        "ファイルがあります。",
     ),
     "runs_missing": (
         "{count} {count:point|points} of this study {count:has|have} not run yet.",
