@@ -68,13 +68,12 @@ def shortened(figure: str, spec: Mapping[str, Any]) -> list[Any]:
 
 def difference(form: Any, value: Any) -> Any:
     """Return what makes `value` of `form`; ABSENT where they are equal."""
-    if type(form) is type(value) and form == value and _text(form) == _text(value):
-        return ABSENT if form != {} else {}
     if isinstance(value, dict):
-        return _of_mapping(form if isinstance(form, dict) else {}, value)
+        told = _of_mapping(form if isinstance(form, dict) else {}, value)
+        return ABSENT if isinstance(form, dict) and told == {} else told
     if isinstance(value, list):
-        return _of_list(form, value)
-    return value
+        return ABSENT if _same(form, value) else _of_list(form, value)
+    return ABSENT if type(form) is type(value) and repr(form) == repr(value) else value
 
 
 def whole(form: Any, told: Any) -> Any:
@@ -94,6 +93,17 @@ def whole(form: Any, told: Any) -> Any:
     return {**made, **{name: whole(made.get(name), each) for name, each in told.items() if name != "-"}}
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON, but for the order of keys."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(each, other[name]) for name, each in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return repr(one) == repr(other)
+
+
 def _entry(form: Any, told: Any) -> Any:
     if not isinstance(told, list):
         return form[told]
@@ -102,7 +112,7 @@ def _entry(form: Any, told: Any) -> Any:
 
 def _of_mapping(form: dict[str, Any], value: dict[str, Any]) -> Any:
     if _SIGNS & value.keys():
-        return {"=": value}
+        return {} if _same(form, value) else {"=": value}
     told = {name: difference(form.get(name, ABSENT), entry) for name, entry in value.items()}
     told = {name: each for name, each in told.items() if each is not ABSENT}
     gone = [name for name in form if name not in value]
@@ -125,13 +135,15 @@ def _flat(row: Mapping[str, Any]) -> bool:
 
 
 def _nearest(form: list[Any], entry: Any) -> Any:
-    told: Any = [entry]
     for place, each in enumerate(form):
-        apart = difference(each, entry)
-        if apart is ABSENT:
+        if _same(each, entry):
             return place
-        if len(_text([place, apart])) < len(_text(told)):
-            told = [place, apart]
+    told: Any = [entry]
+    least = len(_text(told))
+    for place, each in enumerate(form):
+        size = len(_text(other := [place, difference(each, entry)]))
+        if size < least:
+            told, least = other, size
     return told
 
 
