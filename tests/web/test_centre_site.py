@@ -232,10 +232,10 @@ def test_sums_are_over_all_machines_but_laptops(folder: Path) -> None:
 def test_names_of_pages_do_not_depend_on_other_teams(folder: Path) -> None:
     assert stable_name("Team 1") == "Team-1" and stable_name("aurora") == "aurora"
     assert stable_name("班A") != stable_name("組A") != stable_name("A")
-    before = {name for name in site(folder).files if name.startswith("team-")}
+    before = {name for name in site(folder).pages if name.startswith("team-")}
     teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
     change(folder, teams=[{"name": "新しい"}, *reversed(teams)])
-    after = {name for name in site(folder).files if name.startswith("team-")}
+    after = {name for name in site(folder).pages if name.startswith("team-")}
     assert before < after and len(after) == len(before) + 1
 
 
