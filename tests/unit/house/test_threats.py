@@ -246,6 +246,8 @@ READERS: dict[str, tuple[str, str]] = {
     "prediction/table.py": ("_lines", "table of measurements"),
     "profiling/chainer_trace.py": ("ChainerProfiler.export_chrome_trace", WRITES),
     "profiling/recorder.py": ("Recorder._put", WRITES),
+    "profiling/tensorflow_events.py": ("planes_in", OWN),
+    "profiling/tensorflow_trace.py": ("TensorflowProfiler.export_chrome_trace", WRITES),
     "profiling/traces/merged.py": ("_opened", WRITES),
     "programs/scripts/fixes.py": ("put", WRITES),
     "readiness/job.py": ("sample main", OWN),
