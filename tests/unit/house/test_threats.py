@@ -302,11 +302,13 @@ READERS: dict[str, tuple[str, str]] = {
     "web/masking/masked_page.py": ("_data", "what was made a moment ago"),
     "web/page/figures.py": ("_theme _read", "cache"),
     "web/page/pages.py": ("style", SHIPPED),
+    "web/page/plot_forms.py": ("forms", SHIPPED),
     "web/page/scripts.py": ("vega_bundle _notices _page_file.read", "cache"),
     "web/report/files.py": ("_style", SHIPPED),
     "web/report/slide_files.py": ("_style", SHIPPED),
     "web/report/signed_files.py": ("write_together", WRITES),
     "web/site/leak_check.py": ("_texts _read", "what was made a moment ago"),
+    "web/site/plot_files.py": ("parted", "what was made a moment ago"),
     "web/site/switch.py": ("publication swap _led", OWN),
     "web/survey_form/offline.py": ("script", SHIPPED),
 }
