@@ -207,7 +207,7 @@ def host_events(lines: Any, main: int) -> Any:
     captured = set()  # type: set[Any]
     for _, events in lines:
         captured.update(values.get("id") for _, _, name, values in events if name.startswith(CAPTURED))
-    operators, waits, calls = [], [], []  # type: list[Any], list[Any], list[Any]
+    operators, waits, calls, collectives = [], [], [], []  # type: list[Any], list[Any], list[Any], list[Any]
     begun, ended = {}, {}  # type: Any, Any
     for place, (thread, events) in enumerate(lines):
         until = 0.0
@@ -226,18 +226,21 @@ def host_events(lines: Any, main: int) -> Any:
                 waits.append((begin, end))
             elif eager and eager.group(1).startswith("__"):
                 calls.append((begin, end))
+            elif eager and collective(eager.group(1)):
+                what = "tf:" + collective(eager.group(1))
+                collectives.append(("cpu_op", what, begin, end, place + 1, {"Process Group Name": eager.group(1)}))
             elif eager:
                 operators.append(("cpu_op", eager.group(1), begin, end, place + 1, {}))
             elif XLA.match(name):
                 operators.append(("cpu_op", "XLA", begin, end, place + 1, {}))
             elif kernel and begin >= until and not thread.startswith(PIPELINE):
                 what = kernel.group(1)
-                if what not in CONTAINERS and not any(what.startswith(start) for start, _ in COLLECTIVES):
+                if what not in CONTAINERS and not collective(what):
                     operators.append(("cpu_op", what, begin, end, place + 1, {}))
-    collectives, fetched = [], []  # type: list[Any], list[Any]
+    fetched = []  # type: list[Any]
     for key, (begin, node, kernel) in begun.items():
         end = ended.get(key)
-        what = next((each for start, each in COLLECTIVES if kernel.startswith(start)), "")
+        what = collective(kernel)
         if end is not None and what:
             group = {"Process Group Name": node}
             collectives.append(("cpu_op", "tf:" + what, begin, end, len(lines) + 1, group))
@@ -252,6 +255,11 @@ def host_events(lines: Any, main: int) -> Any:
     for begin, end in without(empty(calls, computed), waits + [each[2:4] for each in collectives]):
         operators.append(("cpu_op", COMPILED, begin, end, len(lines) + 2, {}))
     return operators + collectives + [("user_annotation", "data", begin, end, main + 1, {}) for begin, end in waits]
+
+
+def collective(kernel: str) -> str:
+    """Return what a kernel does together with other processes, empty when it does not."""
+    return next((each for start, each in COLLECTIVES if kernel.startswith(start)), "")
 
 
 def empty(calls: Any, operators: Any) -> Any:

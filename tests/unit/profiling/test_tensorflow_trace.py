@@ -158,6 +158,18 @@ def test_the_rank_that_comes_late_is_found_whatever_the_order_of_its_collectives
     assert [(each.id, each.rank) for each in found.findings if each.id == "late-rank"] == [("late-rank", 1)]
 
 
+def test_a_collective_that_the_program_calls_itself_is_communication(tmp_path: Path) -> None:
+    paths = []
+    for rank in range(2):
+        made, ends = marked(3, 10.0)
+        for number in range(3):
+            made.event("python", "EagerLocalExecute: HorovodAllreduce", 10.0 * number + 4 * rank, 10.0 * number + 8)
+        paths.append(profile_of(made, ends, tmp_path, rank, 2))
+    told = shares(*paths)[1]
+    assert [each["waiting"] for each in told] == pytest.approx([0.4, 0.0], abs=1e-3)
+    assert [each["communication"] for each in told] == pytest.approx([0.4, 0.4], abs=1e-3)
+
+
 def test_advice_is_that_of_the_framework(tmp_path: Path) -> None:
     made, ends = marked(5, 10.0)
     for number in range(5):
