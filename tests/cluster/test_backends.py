@@ -363,6 +363,7 @@ def test_cancelled_program_is_told_once_and_has_time(site: Site) -> None:
     assert (run.path / "told").exists() == site.backend.warns
 
 
+@pytest.mark.slow
 def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     site.write_project("python program.py stop")
     run = site.submit("--walltime", "10")

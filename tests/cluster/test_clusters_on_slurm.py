@@ -20,6 +20,7 @@ def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     made.backend.stop()
 
 
+@pytest.mark.slow
 def test_new_profile_agrees_with_its_machine_until_that_changes(slurm: SlurmLab, site: Site) -> None:
     folder = site.folder / "templates" / "clusters"
     site.run("clusters", "new", "kumo", "--yes", "--scheduler", "slurm", "--environment", "true")

@@ -18,6 +18,7 @@ PATIENCE = 60_000
 """Milliseconds; tutors were promised ten seconds, which is measured and printed: a busy machine says nothing of it."""
 
 
+@pytest.mark.slow
 def test_a_failed_job_appears_without_a_reload(slurm: SlurmLab, tmp_path: Path) -> None:
     backend = SlurmBackend(slurm)
     site = Site(backend, tmp_path / "event" / "aurora" / "train")

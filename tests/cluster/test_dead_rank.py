@@ -109,6 +109,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("site", [_case(*case) for case in CASES], indirect=True)
+@pytest.mark.slow
 def test_a_killed_rank_ends_the_job_and_is_named(site: Site) -> None:
     run = site.submit()
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=2 * LIMIT)

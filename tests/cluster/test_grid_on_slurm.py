@@ -45,6 +45,7 @@ def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     backend.stop()
 
 
+@pytest.mark.slow
 def test_every_point_is_submitted_once_though_the_command_is_killed(site: Site, slurm: SlurmLab) -> None:
     dry = ask(site, "scale", *GRID, "--dry-run", "--json")
     assert len(dry.json()["points"]) == dry.json()["cost"]["jobs"] == POINTS

@@ -88,6 +88,7 @@ def test_interpreter_that_is_missing(site: Site) -> None:
     until(lambda: not lab_of(site).state(run.job_id), "the job's end")
 
 
+@pytest.mark.slow
 def test_master_that_is_killed_and_comes_back(site: Site) -> None:
     lab = lab_of(site)
     run = running(site)
@@ -107,6 +108,7 @@ def test_master_that_is_killed_and_comes_back(site: Site) -> None:
     assert site.await_state(run, "SUCCEEDED")
 
 
+@pytest.mark.slow
 @pytest.mark.slow
 def test_host_that_dies(site: Site) -> None:
     """The job stays in the list for as long as the host is away; when it comes back, the record says what happened."""

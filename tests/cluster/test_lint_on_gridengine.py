@@ -56,6 +56,7 @@ LIMITS = frozenset({"site-limit bad", "site-limit good"})
 """Of TSUBAME 4: the verifier here has others."""
 
 
+@pytest.mark.slow
 def test_the_server_says_the_same(gridengine: GridEngineLab, tmp_path: Path) -> None:
     def shown(job_ids: list[str]) -> list[str]:
         # qsub says on the same stream that an option came twice

@@ -43,6 +43,7 @@ def test_walltime_tells_the_program_once_by_term(site: Site) -> None:
 @pytest.mark.parametrize(
     ("fault", "state", "cause"), [("memory", "OUT_OF_MEMORY", "memory"), ("dead", "NODE_FAILED", "node")]
 )
+@pytest.mark.slow
 def test_codes_tell_what_the_script_cannot(site: Site, fault: str, state: str, cause: str) -> None:
     pjm.break_command(state_of(site), "mom", fault, 1)
     run = site.submit()
@@ -51,6 +52,7 @@ def test_codes_tell_what_the_script_cannot(site: Site, fault: str, state: str, c
 
 
 @WISTERIA
+@pytest.mark.slow
 def test_a_site_without_exit_codes_does_not_tell_why_a_killed_job_ended(site: Site) -> None:
     pjm.break_command(state_of(site), "mom", "memory", 1)
     run = site.submit()

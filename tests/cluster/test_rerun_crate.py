@@ -146,6 +146,7 @@ meter.final(accuracy=0.99, weights="sha256:" + hashlib.sha256(seed.encode()).hex
 """
 
 
+@pytest.mark.slow
 def test_a_teams_own_program_comes_with_its_crate(place: Path) -> None:
     """As published with `source: true`: an executable file, a link, a variable of the project; also unpacked."""
     team, stranger = Person(place / "team"), Person(place / "stranger")

@@ -114,6 +114,7 @@ def _metrics(run: Run) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("launcher", ["torchrun", pytest.param("mpirun", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_study_of_1_2_4(site: Site, launcher: str) -> None:
     if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
         pytest.skip("no mpirun")

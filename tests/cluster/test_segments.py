@@ -60,6 +60,7 @@ def _curve(site: Site, run: Run) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("site", ["local", pytest.param("pbs", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.slow
 def test_killed_by_the_walltime_twice(site: Site) -> None:
     """The program knows nothing of the stop file; what it did after its checkpoint is done again."""
     _write(site, {1: 13, 2: 24}, "meter.flush(); time.sleep(300)")

@@ -48,6 +48,7 @@ def test_accounting_knows_finished_jobs(slurm: SlurmLab, tmp_path: Path) -> None
     assert until(accounted, 120)
 
 
+@pytest.mark.slow
 def test_mpirun_and_pmix_add_over_two_nodes(slurm: SlurmLab, tmp_path: Path) -> None:
     compiler = shutil.which("mpicc.openmpi")
     if compiler is None:

@@ -62,6 +62,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("site", ["local", pytest.param("slurm", marks=pytest.mark.slurm)], indirect=True)
+@pytest.mark.slow
 def test_the_rank_that_stands_still_is_asked_and_named(site: Site) -> None:
     pytest.importorskip("torch")
     (site.folder / "train.py").write_text(STANDS_STILL)

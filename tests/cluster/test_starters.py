@@ -160,6 +160,7 @@ def gridengine_site(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[Site]
 
 @pytest.mark.gridengine
 @pytest.mark.mpi
+@pytest.mark.slow
 def test_torchrun_on_two_nodes_of_grid_engine(gridengine_site: Site) -> None:
     two_nodes(gridengine_site)
 
@@ -175,6 +176,7 @@ def test_mpirun_on_two_nodes_of_a_parallel_environment(gridengine_site: Site) ->
 
 @pytest.mark.gridengine
 @pytest.mark.mpi
+@pytest.mark.slow
 def test_grid_engine_ends_all_ranks_when_one_fails(gridengine_site: Site) -> None:
     failing(gridengine_site)
 

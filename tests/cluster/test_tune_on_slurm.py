@@ -48,6 +48,7 @@ def runs_of(site: Site) -> list[Path]:
     return sorted(path for path in (site.folder / "runs").glob("[!.]*") if list(path.glob("started-*")))
 
 
+@pytest.mark.slow
 def test_one_job_and_the_command_are_killed_and_nothing_is_lost(site: Site, slurm: SlurmLab) -> None:
     # four good ones that take a while, then hopeless ones that would take longer
     words = ("--space", "lr=0.01,0.011,0.012,0.013,1e-9,1e-8", "--sampler", "grid", "--seed", FOUR_GOOD_FIRST)
@@ -97,6 +98,7 @@ exec python -m hackathon tune --space lr=log:1e-3:1e-1 --objective accuracy --sa
 """
 
 
+@pytest.mark.slow
 def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_path: Path) -> None:
     site.more |= {"HACKATHON_LOCAL_DIR": str(tmp_path / "local"), "HACKATHON_LOCAL_SLOTS_DIR": str(tmp_path / "slots")}
     (site.folder / "tune.sh").write_text(SCRIPT)
@@ -136,6 +138,7 @@ def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_
     assert site.backend.jobs_named(f"hk-{victim.parent.name[-8:]}") == [], "no trial was a job of its own"
 
 
+@pytest.mark.slow
 def test_the_place_of_a_stopped_trial_is_taken_at_once(site: Site) -> None:
     words = ("--space", "lr=0.01,1e-9,1e-8,1e-7", "--sampler", "grid", "--seed", ONE_GOOD_FIRST)
     words = (*words, "--objective", "accuracy")

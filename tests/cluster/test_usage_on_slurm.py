@@ -125,6 +125,7 @@ def check_sums(event: Event, told: dict[str, Any], bills: dict[str, list[Billed]
         assert row["left"]["tokens"] == pytest.approx(100 - row["tokens"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_usage_is_what_accounting_says(event: Event, slurm: SlurmLab, tmp_path: Path) -> None:
     aurora, north = event.aurora, event.north
     two_nodes = aurora.submit("--processes", "2", "-p", "seconds=4")

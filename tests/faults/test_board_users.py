@@ -369,6 +369,7 @@ def test_no_user_can_make_the_board_unreadable_by_many_files(site: Site, monkeyp
     assert {(each.uid, each.why) for each in found.passed} == {(uid, "many")}
 
 
+@pytest.mark.slow
 def test_junk_by_the_thousand_hides_nobody_s_post_and_names_who_left_it(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ def site(public_folder: Path) -> Iterator[Site]:
             made.cli(role, "cancel", run.name)
 
 
+@pytest.mark.slow
 def test_cancel_ends_no_job_that_anothers_files_name(site: Site) -> None:
     mine, theirs = site.submit("tutor"), site.submit("eve")
     until(lambda: site.state("tutor", mine)["state"] == "RUNNING", "the tutor's job")

@@ -173,6 +173,7 @@ RIGHT = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_ordinary_organiser_makes_all_but_the_group_and_an_administrator_the_rest(site: Site) -> None:
     script = site.folder / "org" / "for-root.sh"
     values = ("--title", "Test", "--tutor", site.account("tut"), "--date", "2099-01-24")

@@ -165,6 +165,7 @@ def test_files_of_a_run(project: Path, facts: list[Rule], tmp_path: Path, name: 
 
 @FEW
 @given(data=st.data())
+@pytest.mark.slow
 def test_a_study(project: Path, tmp_path: Path, data: st.DataObject) -> None:
     shutil.rmtree(tmp_path / "train", ignore_errors=True)
     shutil.copytree(project, tmp_path / "train", symlinks=True)

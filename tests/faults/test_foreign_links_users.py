@@ -200,6 +200,7 @@ def _runs(place: Place) -> tuple[Path, Path]:
     return good, failed
 
 
+@pytest.mark.slow
 def test_links_of_a_participant_show_nothing_of_the_tutors(place: Place) -> None:
     good, failed = _runs(place)
     text = place.tutor(failed.name, good.name)
@@ -208,6 +209,7 @@ def test_links_of_a_participant_show_nothing_of_the_tutors(place: Place) -> None
     assert "it does not belong to the owner of the folder" in text  # the other name of the file
 
 
+@pytest.mark.slow
 def test_nothing_is_read_while_names_are_swapped(place: Place) -> None:
     good, failed = _runs(place)
     secret = str(place.private / "private.txt")

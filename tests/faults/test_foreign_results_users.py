@@ -89,6 +89,7 @@ def test_a_link_gives_no_team_the_runs_of_another(event: Path) -> None:
         assert str(path) in said
 
 
+@pytest.mark.slow
 def test_patterns_and_rules_of_one_team_cost_nobody_else(event: Path) -> None:
     """`a*a*a*a*b` over a long line of `a`, and a pipe in the place of a rule file."""
     run = next((event / "beta" / "train" / "runs").glob("2*"))

@@ -60,6 +60,7 @@ def test_a_lock_on_the_folder_stops_no_job(machine: Machine, place: Path, locks:
     machine.reach(machine.submit("true"), "SUCCEEDED")
 
 
+@pytest.mark.slow
 def test_a_lock_on_a_dead_jobs_place_is_not_believed_for_ever(
     machine: Machine, place: Path, locks: list[subprocess.Popen[bytes]]
 ) -> None:

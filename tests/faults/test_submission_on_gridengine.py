@@ -42,6 +42,7 @@ def world(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[World]:
     backend.stop()
 
 
+@pytest.mark.slow
 def test_killed_anywhere_there_is_one_job_a_run(world: World) -> None:
     killed_anywhere_there_is_one_job_a_run(world)
 

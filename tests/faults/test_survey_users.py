@@ -176,6 +176,7 @@ def test_people_answer_in_their_own_accounts(site: Site) -> None:
     assert site.attempt("carol", f"open({str(site.box / 'late.json')!r}, 'x')") == "PermissionError"
 
 
+@pytest.mark.slow
 def test_a_hostile_user_reads_and_alters_nothing(site: Site) -> None:
     site.done("alice", "answer", "--set", "words=mine")
     (mine,) = site.files("alice")

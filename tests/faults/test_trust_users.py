@@ -155,6 +155,7 @@ def site(accounts: Site) -> Iterator[Site]:
         shutil.rmtree(accounts.folder / "homes" / role / ".config", ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_strangers_event_above_is_asked_about_and_runs_nothing(site: Site) -> None:
     scratch = site.folder / "scratch"
     site.write("eve", scratch / "hackathon.yaml", site.event("Borealis"))
@@ -242,6 +243,7 @@ def test_an_own_project_that_a_group_may_write_is_trusted_once(site: Site) -> No
     assert site.cli("ann", "submit", "--dry-run", at=home)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_tutor_reads_a_teams_project_and_runs_it_only_with_trust(site: Site) -> None:
     event = site.write("org", site.folder / "scratch" / "event" / "hackathon.yaml", site.event()).parent
     place = site.project("ann", event / "Aurora")
@@ -271,6 +273,7 @@ def test_a_tutor_reads_a_teams_project_and_runs_it_only_with_trust(site: Site) -
         assert code == 2 and "hackathon trust" in said, said
 
 
+@pytest.mark.slow
 def test_eight_teams_need_one_confirmation_each_and_nothing_more(site: Site) -> None:
     event = site.folder / "scratch" / "event"
     event.mkdir()

@@ -150,6 +150,7 @@ def _all() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.slow
 def test_every_manifest_passes_the_strict_schemas_and_mistakes_do_not() -> None:
     """PodGroups are custom resources, which the schemas do not know."""
     distinct = {repr(objects): (name, objects) for name, objects in _all().items()}

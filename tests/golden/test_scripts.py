@@ -96,6 +96,7 @@ def _parts(script: str) -> tuple[str, str, str]:
     return begin, values, mark + rest
 
 
+@pytest.mark.slow
 def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     """Scripts that differ in their values alone are read once, and all values once more as one script."""
     if not shutil.which("shellcheck"):

@@ -167,6 +167,7 @@ def test_each_range_is_fitted_by_itself() -> None:
 
 @torch
 @needs_torch
+@pytest.mark.slow
 def test_two_processes_time_every_operation(place: Place) -> None:
     done = place.torchrun(2, "--operation", "all")
     _good(done)
@@ -178,6 +179,7 @@ def test_two_processes_time_every_operation(place: Place) -> None:
 
 @torch
 @needs_torch
+@pytest.mark.slow
 def test_three_processes_have_shares_that_are_not_powers_of_two(place: Place) -> None:
     _good(place.torchrun(3, "--operation", "reduce-scatter"))
     rows = place.result()["operations"]["reduce-scatter"]["rows"]
@@ -196,6 +198,7 @@ def test_alone_copies_and_says_so(place: Place) -> None:
 
 @torch
 @needs_torch
+@pytest.mark.slow
 def test_wrong_results_are_noticed(place: Place) -> None:
     """The test of the test: a copy of the program in which a communication library gets one number wrong."""
     begins = '        """Do the operation; on a GPU it is only begun."""\n'
@@ -210,6 +213,7 @@ def test_wrong_results_are_noticed(place: Place) -> None:
 
 @torch
 @needs_torch
+@pytest.mark.slow
 def test_without_communication_it_fails(place: Place) -> None:
     begins = 'if operation == "all-reduce":\n            self._dist'
     _change(place, begins, "if True:\n            return\n            self._dist")

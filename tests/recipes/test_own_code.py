@@ -41,6 +41,7 @@ def test_program_knows_nothing_of_the_toolkit() -> None:
 
 @pytest.mark.torch
 @pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.slow
 def test_trains_and_its_numbers_are_found(processes: int, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")

@@ -81,6 +81,7 @@ def test_alone_learns_the_digits(place: Place) -> None:
     assert [(event["event"], event["path"]) for event in events] == [("checkpoint", "checkpoints/last.pt")] * 4
 
 
+@pytest.mark.slow
 def test_two_processes_learn_together(place: Place) -> None:
     good(place.train(2, "--lr", "0.1"))
     final = _final(place, 2)
@@ -106,6 +107,7 @@ def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.slow
 def test_plain_mpirun(place: Place) -> None:
     mpirun = shutil.which("mpirun", path=place.environ["PATH"])
     if mpirun is None:

@@ -80,6 +80,7 @@ def read(found: Published, name: str) -> str:
     return (found.folder / name).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_first_page_says_whose_event_it_is_and_who_helped(folder: Path, tmp_path: Path) -> None:
     (folder / "logo.png").write_bytes(png(40, 20, (b"tEXt", b"Author\0Taro of host login02")))
     change(
@@ -135,6 +136,7 @@ def test_a_tutors_name_is_no_leave_for_a_participant_of_that_name(folder: Path) 
 
 
 @pytest.mark.parametrize("why", [{"publish": False}, {"took_part": False}])
+@pytest.mark.slow
 def test_a_team_that_is_left_out_leaves_nothing(folder: Path, why: dict[str, bool]) -> None:
     teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
     gone = teams[1]
@@ -157,6 +159,7 @@ def test_a_team_that_is_left_out_leaves_nothing(folder: Path, why: dict[str, boo
     assert {name for name in names if name.startswith("team-")} == {name for name in kept if name.startswith("team-")}
 
 
+@pytest.mark.slow
 def test_a_post_of_a_team_that_is_left_out_is_not_shown(folder: Path) -> None:
     from hackathon.access.permissions import user_name
     from hackathon.board.board import open_board
@@ -173,6 +176,7 @@ def test_a_post_of_a_team_that_is_left_out_is_not_shown(folder: Path) -> None:
     assert shown not in read(site(folder), "board.html")
 
 
+@pytest.mark.slow
 def test_a_team_without_results_is_shown_without_its_failures(folder: Path) -> None:
     teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
     change(folder, teams=[*teams, {"name": "late", "members": [{"user": "u99", "kind": "master"}]}])
@@ -182,6 +186,7 @@ def test_a_team_without_results_is_shown_without_its_failures(folder: Path) -> N
     assert "No scaling result is published." in card and "/ 3" not in card
 
 
+@pytest.mark.slow
 def test_what_never_became_a_job_is_no_run(folder: Path) -> None:
 
     def runs() -> int:

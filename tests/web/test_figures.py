@@ -297,6 +297,7 @@ def site(tmp_path: Path, bundle: Path, panels: list[Figure]) -> Iterator[tuple[s
     server.server_close()
 
 
+@pytest.mark.slow
 def test_plots_come_alive_under_the_policy_and_ask_nobody(site: tuple[str, Path]) -> None:
     """From a server with the policy as a header, and from a file with it in the page."""
     address, folder = site
@@ -347,6 +348,7 @@ def test_plots_come_alive_under_the_policy_and_ask_nobody(site: tuple[str, Path]
             context.close()
 
 
+@pytest.mark.slow
 def test_the_drawing_stays_when_vega_can_not_be_had(site: tuple[str, Path]) -> None:
     address, folder = site
     (folder / "vega.js").write_text("throw new Error('broken');")

@@ -43,6 +43,7 @@ def test_a_seal_with_other_values_is_read_as_far_as_it_goes(seal: dict[str, obje
     assert json.loads(json.dumps(found.to_json()))["run_id"] == "x"
 
 
+@pytest.mark.slow
 def test_runs_with_garbage_hide_nothing_else(event: Path, tmp_path: Path) -> None:
     runs = sorted((event / "aurora" / "train" / "runs").iterdir())
     for run, seal in zip(runs[1:], SEALS, strict=False):

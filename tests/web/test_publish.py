@@ -98,6 +98,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
 
 
+@pytest.mark.slow
 def test_a_runs_page_leads_to_its_crate(site: Path) -> None:
     pages = [path for path in site.glob("run-*.html") if not path.name.endswith(".ja.html")]
     assert pages

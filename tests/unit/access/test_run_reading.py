@@ -99,6 +99,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_commands_open_files_of_runs_from_the_descriptor_of_the_run(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

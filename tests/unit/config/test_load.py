@@ -488,6 +488,7 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) 
         max_leaves=20,
     ).filter(lambda value: isinstance(value, dict))
 )  # fmt: skip
+@pytest.mark.slow
 def test_any_project_is_accepted_or_refused_in_words(tmp_path: Path, value: Any) -> None:
     import yaml as pyyaml
 

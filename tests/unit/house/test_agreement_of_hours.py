@@ -140,6 +140,7 @@ MIXED = (
 )  # fmt: skip
 @given(runs=RUNS)
 @example(runs=MIXED)
+@pytest.mark.slow
 def test_all_readers_count_the_same_hours(place: Path, runs: tuple[PlannedRun, ...]) -> None:
     all_readers_count_the_same(read(place, *runs))
 

@@ -66,6 +66,7 @@ def test_the_list_of_folders_is_complete() -> None:
     assert not list(CATALOGUE.glob("[!_]*.py")), "a module of texts belongs into the folder of its package"
 
 
+@pytest.mark.slow
 def test_every_message_that_is_asked_for_exists() -> None:
     assert [f"{place}: {identifier}" for place, identifier in asked() if not lookup(identifier)] == []
 

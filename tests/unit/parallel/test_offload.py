@@ -127,6 +127,7 @@ def test_training_is_bit_equal(recompute: str, whole_blocks: bool) -> None:
     forwards=st.integers(1, 3),
 )
 @settings(max_examples=60, deadline=None)
+@pytest.mark.slow
 def test_peak_is_the_largest_window(sizes: list[int], recompute: str, forwards: int) -> None:
     """Bytes follow from the blocks' sizes alone, however many micro-batches are in flight, and never pass the plan."""
     model = nn.Sequential(*(Block(4, size) for size in sizes))

@@ -57,6 +57,7 @@ def test_clean_rows_of_any_shape_give_twice_the_largest_size_within_one_percent(
             assert found["value"] == pytest.approx(100 * target / cost(target), rel=0.01), (sizes, per_node, size)
 
 
+@pytest.mark.slow
 def test_intervals_of_noisy_series_hold_as_often_as_they_say() -> None:
     draw = random.Random(3)
     held = inside = 0
@@ -79,6 +80,7 @@ ROWS = st.lists(
 
 @settings(deadline=None, max_examples=25)
 @given(ROWS, st.floats(-9, 9), st.sampled_from(["weak", "strong"]), st.booleans())
+@pytest.mark.slow
 def test_scale_order_and_copies_change_nothing(
     rows: list[tuple[int, float]], scale: float, mode: str, nodes: bool
 ) -> None:

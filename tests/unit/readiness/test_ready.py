@@ -98,6 +98,7 @@ def test_a_run_that_tells_no_throughput_is_not_asked_for_again(
     assert "no throughput was found" in found["evidence"] and "metrics:" in found["remedy"]
 
 
+@pytest.mark.slow
 def test_from_nothing_to_ready(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = ready(capsys, "--no-job", "--no-post", code=1)
     assert list(found) == list(NAMES)

@@ -317,6 +317,7 @@ def test_a_strangers_files_do_not_say_where_packages_come_from(place: Path, caps
     assert caught.value.id == "environments.option"
 
 
+@pytest.mark.slow
 def test_a_lock_lets_in_only_the_files_with_its_hashes(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -130,6 +130,7 @@ def test_submissions_at_the_same_moment_have_their_own_numbers(machine: Machine)
         machine.reach(job_id, "SUCCEEDED")
 
 
+@pytest.mark.slow
 def test_killed_submission_leaves_no_job_or_one_that_is_found(machine: Machine) -> None:
     """SIGKILL after a random time; every script that ever ran belongs to a job that its name finds.
 
