@@ -21,13 +21,22 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["--from", "a.json", "--command", "python train.py"], "--from reads traces"),
         (["one", "two"], "more than one target"),
         (["torch-ddp", "--command", "python train.py", "--cluster", "laptop"], "the target is a recipe"),
-        (["tensorflow-multiworker", "--cluster", "laptop"], "tf.profiler"),
         (["no-such-recipe", "--cluster", "laptop"], "no-such-recipe"),
         (["--from", "none.json"], "none.json cannot be read"),
     ],
 )
 def test_what_cannot_be_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert hackathon(["profile", *words]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("framework", "said"), [("jax", "jax.profiler"), ("mxnet", "mxnet.profiler")])
+def test_what_is_not_recorded_is_told_with_what_its_framework_offers(
+    here: Path, framework: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "train.py").write_text("pass\n")
+    (here / "project.yaml").write_text(f"name: own\ncommand: python train.py\nframework: {framework}\n")
+    assert hackathon(["profile", "--cluster", "laptop"]) == 2
     assert said in capsys.readouterr().err
 
 

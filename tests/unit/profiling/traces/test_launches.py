@@ -102,5 +102,5 @@ def test_whatever_events_say_shares_stay_shares(tmp_path_factory: pytest.TempPat
         trace.add(category, f"{category} {link}", begin, begin + seconds, **{"External id": link, "correlation": link})
     found = read_profile([trace.write(tmp_path_factory.mktemp("t"))]).device_time
     if found is not None:
-        assert 0 < found.known <= 1 + 1e-9
+        assert 0 <= found.known <= 1 + 1e-9  # 0: the only kernel that is linked took no time
         assert sum(each.share for each in found.operators) <= found.known + 1e-9
