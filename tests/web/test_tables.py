@@ -90,9 +90,9 @@ def test_a_table_is_sorted_filtered_and_turned_over() -> None:
     assert names(first)[:2] == ["run 1", "run 2"] and 'aria-sort="ascending"' in first
     found = shown(rows, ("points.find", "RUN 11"), ("points.sort", "-2"))
     assert names(found) == [f"run {n}" for n in (119, 118, 117, 116, 115, 114, 113, 112, 111, 110, 11)]
-    assert "11 of 120 rows" in found and 'value="RUN 11"' in found and 'class="pages"' not in found
+    assert "11 of 120" in found and 'value="RUN 11"' in found and 'class="pages"' not in found
     none = shown(rows, ("points.find", "nothing has this"))
-    assert names(none) == [] and "0 of 120 rows" in none and "<thead>" in none and "Show all" in none
+    assert names(none) == [] and "0 of 120" in none and "<thead>" in none and "Show all" in none
     page = Page(found)
     assert ("key", "a b") in [(each.get("name"), each.get("value")) for each in page.named("input")]
     assert [each.get("aria-label") for each in page.named("form")] == ["Filter: Points & more"]
@@ -156,7 +156,7 @@ def test_tables_of_one_page_do_not_meddle_with_each_other() -> None:
     assert links and all("runs.sort=-3" in each and "key=%2Fp%2F%2Fstudy-1" in each for each in links)
     assert 'hreflang="ja"' not in page, "languages are the server's"
     japanese = study_page(130, ("runs.find", "run-11"), language="ja")
-    assert "130 行中 11 行" in japanese and japanese.count("<form") == 2, "the field stands beside the form of ticks"
+    assert "130 件中 11 件" in japanese and japanese.count("<form") == 2, "the field stands beside the form of ticks"
     Nested().feed(japanese)
 
 
@@ -278,7 +278,7 @@ def test_a_server_keeps_what_was_asked_in_every_link_of_the_page(served: Served)
     page = served.ask(address).body
     links = [unescape(each) for each in re.findall(r'<a href="([^"]*)"[^>]*hreflang="ja"', page)]
     assert links == [address.replace("/en/", "/ja/")]
-    assert "of 120 rows" in page and 'aria-sort="descending"' in page
+    assert "of 120" in page and 'aria-sort="descending"' in page
     hostile = "&".join(
         f"runs.{what}={value}"
         for what in ("sort", "find", "page")
@@ -311,3 +311,19 @@ def test_commands_are_told_from_other_marked_words() -> None:
 def test_pieces_lose_nothing_but_the_marks(text: str) -> None:
     whole = "".join(part for part, _ in pieces(text))
     assert whole == (text.replace("`", "") if text.count("`") % 2 == 0 else text)
+
+
+def test_commands_of_our_own_advice_can_be_copied_on_a_dashboard_alone() -> None:
+    source = "{% from 'form_parts.html.j2' import advice with context %}{{ advice(text) }}"
+    text = "Run `hackathon check <b>'x'`, not `rank`."
+    live = environment().from_string(source).render(site=Site("Event", live=True), text=text)
+    page = Page(live)
+    (button,) = page.named("button")
+    assert button["data-copy"] == "hackathon check <b>'x'" and button["class"] == "copy"
+    assert live.startswith("Run <code>hackathon check &lt;b&gt;") and live.endswith("not <code>rank</code>.")
+    site = environment().from_string(source).render(site=Site("Event"), text=text)
+    assert "button" not in site and site.count("<code>") == 2
+    matter = shipped("templates", "pages", "matter.html.j2").read_text("utf-8")
+    assert "item.advice|code if item.post else advice(item.advice)" in matter, (
+        "what anybody writes on the board has none"
+    )

@@ -180,8 +180,8 @@ class _Listed:
         finder = ""
         if len(self.all) > SEARCHED or self.find:
             finder = self.parts.finder(
-                self.asked.address.partition("?")[0], self.name, title, self.asked.fields(self.name), self.find,
-                len(self.rows), len(self.all), self._address(find=""),
+                f"{self.asked.address.partition('?')[0]}#list-{self.name}", f"{self.name}.find", title,
+                self.asked.fields(self.name), self.find, len(self.rows), len(self.all), self._address(find=""),
             )  # fmt: skip
         before = self._address(page=str(self.page - 1)) if self.page > 1 else ""
         after = self._address(page=str(self.page + 1)) if self.page < self.pages else ""

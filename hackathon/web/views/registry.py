@@ -36,6 +36,7 @@ OPTIONS = {
     "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),
     "compare": frozenset({"run", "x", "y", "smooth"}),
     "scaling": frozenset({"team", "references"}),
+    "board": frozenset({"find"}),
 }
 """Kind → the options that its `values(source, key, options)` takes; its tables have their own (`is_option`)."""
 LONGEST_OPTION, MOST_OPTIONS = 200, 64

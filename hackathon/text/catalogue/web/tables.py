@@ -3,6 +3,6 @@
 MESSAGES: dict[str, tuple[str, str]] = {
     "filter": ("Filter", "絞り込み"),
     "filter_of": ("Filter: {name}", "絞り込み: {name}"),
-    "rows": ("{count} of {all} rows", "{all} 行中 {count} 行"),
+    "rows": ("{count} of {all}", "{all} 件中 {count} 件"),
     "pages_of": ("Pages: {name}", "ページ: {name}"),
 }
