@@ -72,25 +72,6 @@
     return y.type === "quantitative" ? said : said.reverse();
   }
 
-  // A click on a name of the legend takes its series out, another one brings it back. Those that are in are selected.
-  function switches(made, layers) {
-    const colour = (layer) => layer.encoding?.color ?? made.encoding?.color;
-    const named = layers.filter((layer) => layer.mark && colour(layer)?.field && colour(layer).legend !== null);
-    if (!named.length) return;
-    const { field } = colour(named[0]);
-    const rows = named.flatMap((layer) => made.datasets?.[(layer.data ?? made.data)?.name] ?? []);
-    const value = [...new Set(rows.map((row) => row[field]))].map((name) => ({ [field]: name }));
-    const select = { type: "point", fields: [field], toggle: "true" };
-    named[0].params = [...(named[0].params || []), { name: "series", select, value, bind: "legend" }];
-    for (const each of named) {
-      const shown = each.mark.opacity ?? 1;
-      // of a line its own points, which are not seen, stay so
-      const channel = each.mark.type === "line" ? "strokeOpacity" : "opacity";
-      const opacity = { condition: { param: "series", value: shown }, value: 0.06 * shown };
-      each.encoding = { ...each.encoding, [channel]: opacity };
-    }
-  }
-
   function prepared(spec, plot) {
     const made = { ...spec };
     delete made.$schema;
@@ -121,7 +102,6 @@
       each.mark = mark;
     }
     if (layers) made.layer = layers;
-    switches(made, layers || [made]);
     // The scales hang on fields: a layer that draws a constant has none, and names cannot be zoomed.
     const scaled = (layers || [made]).find((each) => each.encoding?.y?.field) || (layers || [made])[0];
     const zoomed = ["x", "y"].every((axis) => {
