@@ -16,6 +16,7 @@ import os
 import sys
 import time
 from _thread import allocate_lock, get_ident, start_new_thread
+from math import log
 from typing import Any
 
 SKIPPED = 3
@@ -28,11 +29,13 @@ COLLECTIVES = 32
 """Collectives of a step that are kept apart; what comes later adds to the last of them."""
 OTHERS = 3
 """Steps of other optimizers in a row by which the one whose steps count is known to be no longer in use."""
-MARK_SECONDS, SPENT = 12e-6, 0.003
+MARK_SECONDS, SPENT = 24e-6, 0.005
 """What one mark costs about where caches are cold, and the share of a step that marks may cost: of shorter steps
 fewer are recorded."""
+REGULAR = 4
+"""Steps in a row with as many calls of optimizers as the one before, after which calls alone tell further steps."""
 SOON, RARE = 0.05, 0.1
-"""Seconds between samples in steps that are recorded, at first; in others, and after OFTEN samples."""
+"""Mean seconds between samples in steps that are recorded, at first and after OFTEN samples; others have none."""
 OFTEN = 1000
 WRITTEN = (2.0, 30.0)
 """Seconds from the first step to the first writing; that doubles up to the second number."""
@@ -43,8 +46,9 @@ HOOKED = 2
 
 REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"
 STEP, FORWARD = "step", "forward"
+STEPS = "Optimizer.step#"
 MARKS = (
-    ("Optimizer.step#", STEP), ("Optimizer.zero_grad#", COMPUTE), ("enumerate(DataLoader)", DATA),
+    (STEPS, STEP), ("Optimizer.zero_grad#", COMPUTE), ("enumerate(DataLoader)", DATA),
     ("DistributedDataParallel.forward", FORWARD),
 )  # fmt: skip
 """Beginning of a name that torch gives to `record_function` → what that is."""
@@ -67,6 +71,12 @@ class Recorder:
         """The thread that trains."""
         self.optimizer = None  # type: Any
         self.others = self.steps = 0
+        self.calls = self.each = self.regular = 0
+        """Calls of optimizers in this step and in the last one, and steps in a row with as many."""
+        self.asleep = 0
+        """Such calls until the marks are wanted again."""
+        self.sleep = self.awake = None  # type: Any
+        """What takes the marks away but for counting those calls, and what puts them back."""
         self.stride = 1
         """Every so manieth block is recorded; a power of two, so that ranks with different ones have some in common."""
         self.blocks = []  # type: Any
@@ -88,6 +98,7 @@ class Recorder:
         self.samples = {COMPUTE: 0, "host": 0, "idle": 0}
         self.sampling = False
         self.wake, self.writing = allocate_lock(), allocate_lock()
+        self.random = self.pid
         self.undo = []  # type: Any
 
     # ---- what the marks call, in the program's threads ----
@@ -123,6 +134,7 @@ class Recorder:
 
     def stepped(self, optimizer: Any, framework: str, device: Any) -> None:
         """Take notice of the end of an optimizer's step; `device()` returns what it computes on."""
+        self.calls += 1
         if self.over or os.getpid() != self.pid or not self._counts(id(optimizer)):
             return
         now = time.perf_counter()
@@ -134,14 +146,39 @@ class Recorder:
             self._switch(now)
             self._keep(now)
         self.steps += 1
+        self.regular = self.regular + 1 if self.calls == self.each else 0
+        self.calls, self.each = 0, self.calls
         number = (self.steps - SKIPPED) // BLOCK
-        self.on = self.steps >= SKIPPED and number % self.stride == 0
+        before, self.on = self.on, self.steps >= SKIPPED and number % self.stride == 0
         self.boundary, self.backward = False, False
         if self.on:
             del self.stack[1:]
             self.spent, self.collectives, self.marks = {}, [], 0
             self.since = self.began = now
             self.cpu = _thread_time()
+            if not before:
+                self._rouse()
+        elif self.steps > SKIPPED:
+            self._rest(number)
+
+    def _rest(self, number: int) -> None:
+        """Do without the marks until the step before the next block that is recorded; `number`: of this block."""
+        steps = (number // self.stride + 1) * self.stride * BLOCK + SKIPPED - self.steps - 1
+        if self.sleep is not None and self.regular >= REGULAR and steps > 0:
+            self.steps += steps
+            self.asleep = steps * self.each
+            self.sleep()
+
+    def called(self) -> None:
+        """Take notice of a call of an optimizer while there are no marks."""
+        self.asleep -= 1
+        if self.asleep <= 0 and not self.over:
+            self.awake()
+
+    def _rouse(self) -> None:
+        """Have the thread look what there is to do."""
+        if self.sampling and self.wake.locked():
+            self.wake.release()
 
     def _first(self, framework: str, device: str) -> None:
         self.framework, self.device = framework, device
@@ -198,9 +235,9 @@ class Recorder:
             block["parts"][part] = block["parts"].get(part, 0.0) + spent
         block["collectives"].append(self.collectives)
         block["marks"] += self.marks
-        ends = (number - SKIPPED) // BLOCK != index
-        if ends and block["marks"] * MARK_SECONDS > SPENT * self.stride * block["seconds"] and self.stride < 64:
-            self.stride *= 2
+        if (number - SKIPPED) // BLOCK != index:
+            while block["marks"] * MARK_SECONDS > SPENT * self.stride * block["seconds"] and self.stride < 64:
+                self.stride *= 2
 
     def _thin(self) -> None:
         if len(self.blocks) >= KEPT:
@@ -214,14 +251,15 @@ class Recorder:
     def _sample(self) -> None:
         try:
             state, switches = _state_reader(self.native), _switches_reader()
-            write, pause, taken = time.perf_counter() + WRITTEN[0], WRITTEN[0], 0
+            now = time.perf_counter()
+            write, pause, taken = now + WRITTEN[0], WRITTEN[0], 0
             while not self.over and self.sampling:
+                wait = self._gap(SOON if taken < OFTEN else RARE) if self.on else max(RARE, write - now)
                 before = switches()
-                if self.wake.acquire(True, SOON if self.on and taken < OFTEN else RARE):
-                    break
+                roused = self.wake.acquire(True, wait)
                 # one wait was this one; who waits once more waits for Python's lock, which running Python code holds
                 held = switches() - before > 1
-                if self.on and self.stack[-1] is REST:
+                if not roused and self.on and self.stack[-1] is REST:
                     taken += 1
                     self._look(held, state)
                 now = time.perf_counter()
@@ -232,6 +270,11 @@ class Recorder:
         except Exception:
             pass
         self.sampling = False
+
+    def _gap(self, mean: float) -> float:
+        """Return a random time, s, so that every moment of a step is as likely to be looked at (exponential)."""
+        self.random = (1103515245 * self.random + 12345) % 2147483648
+        return -mean * log((self.random + 1) / 2147483649.0)
 
     def _look(self, held: bool, state: Any) -> None:
         """Tell what the training thread did; `held`: some Python code ran when this thread wanted to look."""
@@ -253,7 +296,8 @@ class Recorder:
         try:
             text = json.dumps(
                 {
-                    "schema_version": 1, "framework": self.framework, "device": self.device, "steps": self.steps,
+                    "schema_version": 1, "framework": self.framework, "device": self.device,
+                    "steps": self.steps + -self.asleep // max(1, self.each),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }
@@ -272,9 +316,9 @@ class Recorder:
         if not self.over and self.steps and os.getpid() == self.pid:
             self.on = False
             self.write()
-            self.sampling = False
             self.over = True
-            self.wake.release()
+            self._rouse()
+            self.sampling = False
 
     def stop(self) -> None:
         """Record nothing from now on, and take all marks away."""
@@ -282,9 +326,8 @@ class Recorder:
         for each in self.undo:
             each()
         self.undo = []
-        if self.sampling:
-            self.sampling = False
-            self.wake.release()
+        self._rouse()
+        self.sampling = False
         try:
             os.unlink(self.path)
         except OSError:
@@ -465,11 +508,23 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
             pass
         return leave(self, exc_type, exc_value, traceback)
 
-    kind.__enter__, kind.__exit__ = entered, left
+    @functools.wraps(leave)
+    def counted(self: Any, exc_type: Any, exc_value: Any, traceback: Any) -> Any:
+        if exc_type is None and self.name[: len(STEPS)] == STEPS:
+            recorder.called()
+        return leave(self, exc_type, exc_value, traceback)
+
+    def awake() -> None:
+        kind.__enter__, kind.__exit__ = entered, left
+
+    def sleep() -> None:
+        kind.__enter__, kind.__exit__ = enter, counted
 
     def undo() -> None:
         kind.__enter__, kind.__exit__ = enter, leave
 
+    awake()
+    recorder.awake, recorder.sleep = awake, sleep
     recorder.undo.append(undo)
 
 

@@ -182,6 +182,16 @@ def test_scales_on_this_machine_and_a_killed_rank_is_named(tmp_path: Path) -> No
     assert (cause["part"], cause["evidence"]["rank"]) == ("hardware", 1), cause
 
 
+def test_its_steps_are_profiled_and_horovods_communication_is_seen(tmp_path: Path) -> None:
+    stack(NAME)
+    site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": str(FOLDER)})
+    words = ["--cluster", "laptop", "--processes", "2", "--threads", "1", "--walltime", "00:10:00", "--yes"]
+    told = json.loads(site.run("profile", NAME, *words, "--skip", "3", "--steps", "6", "--json", seconds=600))
+    assert [each["steps"] for each in told["ranks"]] == [6, 6] and told["remarks"] == []
+    assert told["communication"]["seconds"] > 0 and all(each["compute"] > 0 for each in told["ranks"])
+    assert not [each["name"] for each in told["operators"] if each["name"].startswith("Horovod")]
+
+
 def _trainer(run: Run, rank: int) -> int:
     """Return the process of a rank's training."""
     shell = run.rank_events(rank)[0]["pid"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from hackathon.config.event import Event, Publish
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
+from hackathon.index.studies import by_team
 from hackathon.text.messages import speaking
 from hackathon.web.listing import log as log_module
 from hackathon.web.listing.compare import MOST, compare_page
 from hackathon.web.listing.log import END, HITS, LogPage
 from hackathon.web.listing.runs import PER_PAGE, ordered, runs_page
-from hackathon.web.page.pages import Site, environment, render
+from hackathon.web.page.pages import Site, environment, render, style
 from hackathon.web.views.registry import OPTIONS, VIEWS, known_options, option, values_of
 from support.pages.rendered import Page
 from support.samples.rich_runs import source_of, write_rich
@@ -69,6 +71,16 @@ def test_runs_are_found_by_words_and_state_and_ordered(source: Catalog) -> None:
     assert dict(found.asked(page="2")) == {
         "find": "TRY aurora", "team": "", "state": "good", "study": "", "sort": "value", "page": "2",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["runs", "team"])
+def test_the_column_of_ticks_is_left_out_of_print_as_a_whole(source: Catalog, kind: str) -> None:
+    text = page_of(source, kind, by_team(source)[0].name if kind == "team" else "")
+    rows = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if 'type="checkbox"' in row]
+    (head,) = [row for row in re.findall(r"<tr>.*?</tr>", text, re.DOTALL) if '<th scope="col" class="tick"' in row]
+    assert len(rows) == 4 and all(row.count('<td class="tick"') == 1 for row in rows)
+    assert {row.count("<th ") + row.count("<td") for row in [head, *rows]} == {head.count("<th ")}
+    assert re.search(r"@media print \{[^@]*\.tick,[^{]*\{ display: none; \}", style()), "both cells have the class"
 
 
 def test_runs_without_a_value_stand_at_the_end_in_either_order() -> None:

@@ -3,10 +3,14 @@
 Runs the user's code, so only in the child process of `hackathon plan`.
 """
 
+import contextlib
 import importlib.util
 import inspect
+import io
+import logging
 import sys
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +59,20 @@ class Built:
 
         args, kwargs, target = tree_map_only(torch.Tensor, other, (self.args, dict(self.kwargs), self.target))
         return Built(self.model, args, kwargs, self.loss, target)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep torch from printing whole graphs: what goes wrong is told in one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        nowhere = io.StringIO()
+        with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def captured_of(built: Built) -> Captured:

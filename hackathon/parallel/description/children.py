@@ -1,30 +1,23 @@
-"""A model that cannot be captured, as a chain of modules: the children of `nn.Sequential`, run as the user wrote them.
+"""A model that cannot be captured, described as a chain of modules that are run as they are.
 
 It is built on the CPU, for code that looks at values cannot run without them.
 """
 
+import copy
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._pytree import tree_flatten
+from torch.utils._pytree import tree_flatten, tree_map_only
 
 from hackathon.parallel.description.built import Built
 from hackathon.parallel.description.measure import Signature, Times
-from hackathon.parallel.description.refusal import CaptureRefusal
-from hackathon.parallel.description.work import TensorFact, fact_of, facts_in, look
-
-
-def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
-    """Return the modules that a model calls one after another, with their paths; [] if it is no `nn.Sequential`."""
-    if type(model) is not nn.Sequential:
-        return []
-    found = []
-    for name, child in model.named_children():
-        path = f"{prefix}{name}"
-        found += chain_of(child, f"{path}.") or [(path, child)]
-    return found
+from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of
+from hackathon.parallel.description.work import fact_of, facts_in, look, with_facts
+from hackathon.parallel.live.capture import named_state
+from hackathon.parallel.modules.chain import ModuleChain
 
 
 class _Loss(nn.Module):
@@ -41,21 +34,75 @@ class _Loss(nn.Module):
         return built.loss(output) if built.target is None else built.loss(output, built.target)
 
 
+class _Apart(nn.Module):
+    """A module that changes its input in place, which the first of a chain could not do with a leaf."""
+
+    def __init__(self, inside: nn.Module) -> None:
+        super().__init__()
+        self.inside = inside
+
+    def forward(self, value: Any) -> Any:
+        return self.inside(tree_map_only(torch.Tensor, lambda each: each.clone(), value))
+
+
+def _changes_its_input(module: nn.Module, value: tuple[Any, ...]) -> bool:
+    made = with_facts(value, lambda fact: fact.made("cpu").detach())
+    before = [(each, each._version) for each in tree_flatten(made)[0] if isinstance(each, torch.Tensor)]
+    with torch.no_grad():
+        module(*made)
+    return any(each._version != version for each, version in before)
+
+
+def as_chain(built: Built) -> ModuleChain | None:
+    """Return a model as a chain of modules; None if it is none, or is called with anything but one argument."""
+    return None if built.kwargs or len(built.args) != 1 else ModuleChain.of(built.model, built.loss)
+
+
+def with_numbers(built: Built) -> Built:
+    """Return a copy on the CPU that may be run; what is on the meta device gets made-up numbers."""
+    memo: dict[int, Any] = {}
+
+    def number(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_meta:
+            return tensor.detach().to("cpu", copy=True)
+        return torch.full(tensor.shape, 0.02 if tensor.is_floating_point() else 0, dtype=tensor.dtype, device="cpu")
+
+    for root in (built.model, built.loss):
+        for _, each in named_state(root) if isinstance(root, nn.Module) else ():
+            trained = isinstance(each, nn.Parameter)
+            memo[id(each)] = nn.Parameter(number(each), each.requires_grad) if trained else number(each)
+    model, loss = copy.deepcopy((built.model, built.loss), memo)
+    args, target = tree_map_only(torch.Tensor, number, (built.args, built.target))
+    return Built(model, args, built.kwargs, loss, target)
+
+
 class Chain:
     """The modules of a chain with what each does and keeps."""
 
-    def __init__(self, built: Built) -> None:
-        """Run each module once on the CPU, forward and backward. Raises what the modules raise."""
-        self.modules = chain_of(built.model)
-        if not self.modules or built.kwargs or len(built.args) != 1:
+    def __init__(self, built: Built, file: str = "?") -> None:
+        """Run each module on the CPU, forward and backward. Raises CaptureRefusal naming the module that fails.
+
+        `file`: is named if no line of the user's is to blame.
+        """
+        chain = as_chain(built)
+        if chain is None:
             raise CaptureRefusal("capture.no_chain")
-        if built.loss is not None:
-            self.modules = [*self.modules, ("loss", _Loss(built))]
+        modules = chain.modules if built.loss is None else (*chain.modules, _Loss(built))
+        self.modules = list(zip(chain.operators, modules, strict=True))
+        self._paths = (*chain.paths, "")
         self.signatures: list[Signature] = []
+        self._changed: set[int] = set()
         value = tree_map_facts(built.args)
-        for _, module in self.modules:
-            work = look(module, value, {}, real=True, held=list(module.parameters()))
-            self.signatures.append(Signature(module, value, {}, True, work))
+        for path, module in zip(self._paths, modules, strict=False):
+            before = [(each, each.clone()) for each in module.buffers()]
+            try:
+                run = _Apart(module) if _changes_its_input(module, value) else module
+                work = look(run, value, {}, real=True, held=list(module.parameters()))
+            except Exception as error:
+                raise refusal_of(error, module, file, path) from error
+            now = {id(each) for each in module.buffers()}  # normalisation changes its own without a new version
+            self._changed |= {id(each) for each, old in before if id(each) not in now or not torch.equal(each, old)}
+            self.signatures.append(Signature(run, value, {}, True, work))
             value = (work.outputs,)
 
     @property
@@ -67,10 +114,10 @@ class Chain:
         """Return graph.json with a module for each operator."""
         rows: list[dict[str, Any]] = []
         edges = []
-        glued = []
-        for number, ((path, module), each) in enumerate(zip(self.modules, self.signatures, strict=True)):
+        glued = self._sharing()
+        for number, ((name, module), each) in enumerate(zip(self.modules, self.signatures, strict=True)):
             forward, backward = times.seconds[number]
-            row: dict[str, Any] = {"name": path, "module": "" if isinstance(module, _Loss) else path}
+            row: dict[str, Any] = {"name": name, "module": self._paths[number]}
             row |= {"forward": forward, "backward": backward, "saved": each.work.kept_inside}
             rows.append(row | {"workspace": each.work.workspace} | dict(_state(module)))
             outputs = facts_in(each.work.outputs)
@@ -83,12 +130,22 @@ class Chain:
                 size = float(sum(fact.bytes for fact in outputs))
                 gradient = float(sum(fact.bytes for fact in outputs if fact.gradient))
                 after = self.modules[number + 1][0]
-                edges.append({"from": path, "to": after, "bytes": size, "gradient_bytes": gradient})
-                if not isinstance(each.work.outputs, TensorFact):
-                    glued.append([path, after])
+                edges.append({"from": name, "to": after, "bytes": size, "gradient_bytes": gradient})
+                if len(tree_flatten(each.work.outputs)[0]) != len(outputs):  # something that is no tensor
+                    glued.append([name, after])
         return {
             "schema_version": 1, "operators": rows, "edges": edges, "aliases": self._aliases(), "glued": glued,
         }  # fmt: skip
+
+    def _sharing(self) -> list[list[str]]:
+        """Return the pairs that must not be parted: from the first to the last module that change one buffer."""
+        places: dict[int, list[int]] = {}
+        for number, (_, module) in enumerate(self.modules):
+            for each in module.buffers():
+                places.setdefault(id(each), []).append(number)
+        held = {pair for key, numbers in places.items() if key in self._changed
+                for pair in pairwise(range(numbers[0], numbers[-1] + 1))}  # fmt: skip
+        return [[self.modules[one][0], self.modules[other][0]] for one, other in sorted(held)]
 
     def _aliases(self) -> list[dict[str, Any]]:
         users: dict[int, tuple[int, list[str]]] = {}

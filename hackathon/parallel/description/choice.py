@@ -9,12 +9,10 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from hackathon.parallel.description.built import Built, captured_of
-from hackathon.parallel.description.planning import ROUGH, link_of_ranks, measured_graph, memory_of, no_plan_fits
+from hackathon.parallel.description.planning import graph_here, link_of_ranks, memory_of, no_plan_fits
 from hackathon.parallel.live import batches
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
-from hackathon.parallel.plan.graph import graph_of
 from hackathon.parallel.plan.plan import make_plan
 from hackathon.parallel.plan.request import PlanRequest, PlanResult
 from hackathon.text.errors import HackathonError, RequestError
@@ -49,10 +47,9 @@ def plan_for_ranks(
             host_bandwidth=link.host_bandwidth,
         )  # fmt: skip
         try:
-            captured = captured_of(Built(model, *first[:2], loss, first[2]))
-            value, _ = measured_graph(captured, ROUGH[device.type], str(device), MEASURING)
-            request = PlanRequest(graph_of(value, "graph.json"), devices, count, recompute="auto", seconds=SEARCHING)
-            box = [best_of_all_ranks(request, offload)]
+            made = graph_here(model, first, loss, device, MEASURING)
+            request = PlanRequest(made.graph, devices, count, recompute="auto", seconds=SEARCHING)
+            box = [best_of_all_ranks(request, offload and not made.of_modules)]
         except HackathonError as error:
             box = [(error.id, error.values)]
         except Exception as error:

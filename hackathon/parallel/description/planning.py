@@ -10,15 +10,17 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from hackathon.parallel.description.built import Built, captured_of
-from hackathon.parallel.description.measure import DevicePeaks, times_of
+from hackathon.parallel.description.built import Built, captured_of, quiet
+from hackathon.parallel.description.children import Chain, as_chain, state_bytes, with_numbers
+from hackathon.parallel.description.measure import ROOM, DevicePeaks, free_memory, times_of
+from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of, refuse_hooks
 from hackathon.parallel.description.walk import Walk
 from hackathon.parallel.description.whole import whole_times
-from hackathon.parallel.live import batches
+from hackathon.parallel.live import batches, seeds
 from hackathon.parallel.live.capture import Captured, NoLossError
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
-from hackathon.parallel.plan.graph import graph_of
+from hackathon.parallel.plan.graph import Graph, graph_of
 from hackathon.parallel.plan.plan import make_plan
 from hackathon.parallel.plan.request import PlanRequest
 from hackathon.text.errors import RequestError
@@ -48,19 +50,13 @@ def plan_here(
     `example`: the batch of a step. `recompute`, `offload`: never, auto, all. `seconds`: about how long to measure.
     Raises RequestError if no plan fits, naming the operator that is hardest to place.
     """
-    pieces = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)
-    args, kwargs, target = pieces[0]
-    try:
-        captured = captured_of(Built(model, args, kwargs, loss, target))
-    except NoLossError as error:
-        raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
-    place = device or torch.device("cpu")
-    value, _ = measured_graph(captured, ROUGH[place.type], str(place), seconds)
-    graph = graph_of(value, "graph.json")
-    stages = len(replicas)
+    inputs = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)[0]
+    found = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds)
+    if found.of_modules and offload == "all":
+        raise RequestError("auto_parallel.module_level", option="offload")
     request = PlanRequest(
-        graph, devices, micro_batches, stages=stages, replicas=tuple(replicas), recompute=recompute, offload=offload,
-        seconds=search_seconds,
+        found.graph, devices, micro_batches, stages=len(replicas), replicas=tuple(replicas), recompute=recompute,
+        offload="never" if found.of_modules else offload, seconds=search_seconds,
     )  # fmt: skip
     plan = as_json(make_plan(request))
     if not plan["feasible"]:
@@ -72,6 +68,63 @@ def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
     """Return the refusal that names the operator which is hardest to place; `blocking`: as in plan.json."""
     needed, memory = (f"{size / 1e9:.3g}" for size in (blocking["bytes"], devices.memory))
     return RequestError("auto_parallel.no_plan_fits", operator=blocking["operator"], needed=needed, memory=memory)
+
+
+@dataclass(frozen=True)
+class GraphHere:
+    """The graph of a model at hand, and whether it is one of modules: those run as they are."""
+
+    graph: Graph
+    of_modules: bool
+
+
+def graph_here(
+    model: nn.Module, inputs: batches.Inputs, loss: Callable[..., Any] | None, device: torch.device, seconds: float
+) -> GraphHere:
+    """Return the graph of a model with inputs of one micro-batch, measured on a device for about so many `seconds`.
+
+    A model that cannot be captured is described by its modules if it is a chain of them: copies are measured on the
+    CPU. Raises RequestError with module, file and line for any other. The program's random numbers stay as they are.
+    """
+    built = Built(model, *inputs[:2], loss, inputs[2])
+    with seeds.programs_numbers_kept():
+        try:
+            refuse_hooks(model)
+            with quiet():
+                captured = captured_of(built)
+        except NoLossError as error:
+            raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
+        except Exception as error:
+            refusal, cause = refusal_of(error, model), error
+        else:
+            value, _ = measured_graph(captured, ROUGH[device.type], str(device), seconds)
+            return GraphHere(graph_of(value, "graph.json"), False)
+        try:
+            if as_chain(built) is None:
+                raise refusal
+            value, _ = measured_modules(built, lambda: with_numbers(built), refusal, ROUGH["cpu"], "cpu", seconds)
+        except CaptureRefusal as told:
+            values: dict[str, Any] = dict(told.values)
+            raise RequestError(told.id, **values) from cause
+    return GraphHere(graph_of(value, "graph.json"), True)
+
+
+def measured_modules(
+    outline: Built, numbers: Callable[[], Built], why: CaptureRefusal, peaks: DevicePeaks, device: str | None,
+    seconds: float, file: str = "?",
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    """Return graph.json of the modules of a chain, and how its times came about.
+
+    `outline`: a chain, which may be on the meta device; `numbers` makes the one that runs, on the CPU; `why`: the
+    reason why it was not captured. Raises CaptureRefusal for one that does not fit in memory or whose modules fail.
+    """
+    if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
+        raise CaptureRefusal("capture.chain_too_large", **why.reason)
+    built = numbers()
+    chain = Chain(built, file)
+    times = times_of(chain.signatures, chain.counts, peaks, device, seconds)
+    basis = {**times.basis, "level": "modules", "unseen": 0, "samples": built.samples, "why": why.reason}
+    return chain.graph(times), basis
 
 
 def measured_graph(

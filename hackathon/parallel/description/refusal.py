@@ -23,6 +23,12 @@ class CaptureRefusal(Exception):
         super().__init__(identifier)
         self.id, self.values = identifier, values
 
+    @property
+    def reason(self) -> dict[str, str]:
+        """Module, file, line and words, of code that cannot be captured or of a hook."""
+        words = self.values.get("words") or f"hook {self.values.get('hook', '?')}"
+        return {name: self.values.get(name, "?") for name in ("module", "path", "line")} | {"words": words}
+
 
 def shortened(error: BaseException) -> str:
     """Return an error's kind and the first line of what it says."""
@@ -41,8 +47,11 @@ def frame_of(error: BaseException) -> tuple[str, int] | None:
     return found
 
 
-def module_of(error: BaseException, model: nn.Module) -> str:
-    """Return the dotted path of the innermost module whose `forward` an error comes from, its class behind it."""
+def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
+    """Return the dotted path of the innermost module whose `forward` an error comes from, its class behind it.
+
+    `root`: the path of `model`, if it is part of another one.
+    """
     names = {id(each): name for name, each in model.named_modules()}
     found = model
     for frame, _ in _frames(error):
@@ -54,7 +63,20 @@ def module_of(error: BaseException, model: nn.Module) -> str:
             names |= {id(each): name for name, each in copied.named_modules()}  # the wrapper of what is captured
         if id(inside) in names and is_foreign(frame.f_code.co_filename):
             found = inside
-    return _shown(names[id(found)], found)
+    return _shown(".".join(each for each in (root, names[id(found)]) if each), found)
+
+
+def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: str = "") -> CaptureRefusal:
+    """Return why a model cannot be captured: the refusal that an error is, or its place and words.
+
+    `file`: where no line of the user's is to blame. `root`: the path of `model`, if it is part of another one.
+    """
+    if isinstance(error, CaptureRefusal):
+        return error
+    path, line = frame_of(error) or (file, 0)
+    return CaptureRefusal(
+        "capture.not_captured", module=module_of(error, model, root), path=path, line=str(line), words=shortened(error)
+    )
 
 
 def refuse_hooks(model: nn.Module) -> None:

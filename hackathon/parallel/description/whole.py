@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import torch
-from torch import fx, nn
+from torch import nn
 from torch.utils._pytree import tree_flatten
 
 from hackathon.parallel.description.measure import ROOM, RUNS, synchronize
@@ -45,7 +45,7 @@ def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple
     return min(forward[1:]), min(backward[1:])
 
 
-def _filled(module: fx.GraphModule, device: str) -> list[torch.Tensor]:
+def _filled(module: nn.Module, device: str) -> list[torch.Tensor]:
     """Put numbers on a device in the place of each tensor of a stage; return those that gradients are made for."""
     made: dict[int, Any] = {}
     for inside in module.modules():

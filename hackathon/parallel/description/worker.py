@@ -3,16 +3,12 @@
 It gets one JSON object, and writes graph.json and an answer into a folder of its parent's.
 """
 
-import contextlib
 import importlib.util
-import io
 import json
-import logging
 import os
 import sys
 import sysconfig
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,25 +84,27 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     """Return graph.json and what there is to say about it. Raises CaptureRefusal."""
     import torch
 
-    from hackathon.parallel.description.built import build, load
-    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, refuse_hooks, shortened
+    from hackathon.parallel.description.built import build, load, quiet
+    from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of, refuse_hooks
 
     path = Path(request["path"])
     function = load(path, request["function"])
     built = build(function, path)
     if request.get("samples"):
         built = built.resized(int(request["samples"]))
-    refuse_hooks(built.model)
     torch.manual_seed(0)
     try:
-        with _quiet():
+        refuse_hooks(built.model)
+    except CaptureRefusal as error:
+        return _of_modules(function, request, error)
+    try:
+        with quiet():
             return _of_operators(built, request)
     except CaptureRefusal:
         raise
     except Exception as error:
-        file, line = frame_of(error) or (str(path), 0)
-        told = {"module": module_of(error, built.model), "path": file, "line": str(line), "words": shortened(error)}
-    return _of_modules(function, request, told)
+        refusal = refusal_of(error, built.model, str(path))
+    return _of_modules(function, request, refusal)
 
 
 def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -125,36 +123,29 @@ def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any
     return {**graph, "capture": told}, told
 
 
-def _of_modules(
-    function: Any, request: Mapping[str, Any], why: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a graph of the modules of a chain, for a model that cannot be captured for the reason `why`."""
+def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a graph of the modules of a chain, for a model that cannot be captured for the reason `why`.
+
+    Raises `why`, a CaptureRefusal, for a model that is no chain.
+    """
     from hackathon.parallel.description.built import build
-    from hackathon.parallel.description.children import Chain, chain_of, state_bytes
-    from hackathon.parallel.description.measure import ROOM, free_memory, times_of
-    from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, module_of, shortened
+    from hackathon.parallel.description.children import as_chain
+    from hackathon.parallel.description.planning import measured_modules
 
     path = Path(request["path"])
     outline = build(function, path)
-    if not chain_of(outline.model) or outline.kwargs or len(outline.args) != 1:
-        raise CaptureRefusal("capture.not_captured", **why)
-    if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
-        raise CaptureRefusal("capture.chain_too_large", **why)
-    built = build(function, path, "cpu")
-    if request.get("samples"):
-        built = built.resized(int(request["samples"]))
-    try:
-        chain = Chain(built)
-    except CaptureRefusal:
-        raise
-    except Exception as error:
-        file, line = frame_of(error) or (str(path), 0)
-        told = {"module": module_of(error, built.model), "path": file, "line": str(line), "words": shortened(error)}
-        raise CaptureRefusal("capture.not_captured", **told) from error
+    if as_chain(outline) is None:
+        raise why
     device, peaks = _device(request)
-    times = times_of(chain.signatures, chain.counts, peaks, device and "cpu", float(request["seconds"]))
-    told_all = {**times.basis, "level": "modules", "unseen": 0, "samples": built.samples, "why": dict(why)}
-    return {**chain.graph(times), "capture": told_all}, told_all
+
+    def numbers() -> Any:
+        built = build(function, path, "cpu")
+        return built.resized(int(request["samples"])) if request.get("samples") else built
+
+    graph, basis = measured_modules(
+        outline, numbers, why, peaks, device and "cpu", float(request["seconds"]), str(path)
+    )
+    return {**graph, "capture": basis}, basis
 
 
 def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
@@ -174,17 +165,3 @@ def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
     spec.loader.exec_module(probe)
     found = probe.device_peaks()
     return device, DevicePeaks(found["flops_per_s"], float(found["bytes_per_s"]))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep torch from printing whole graphs: what goes wrong is told in one line."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        nowhere = io.StringIO()
-        with warnings.catch_warnings(), contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
 from hackathon.parallel.description.choice import plan_for_ranks
@@ -27,6 +28,9 @@ from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, split
 from hackathon.parallel.live.stage import RankStage, bind
 from hackathon.parallel.live.state import Holding, gathered, put, take, under_all_names
+from hackathon.parallel.modules.chain import ModuleChain
+from hackathon.parallel.modules.inference import ModuleInference
+from hackathon.parallel.modules.stages import ModuleStages
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
@@ -44,7 +48,7 @@ class AutoParallel:
     of dropout (default: torch's of rank 0). `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast).
     `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
     wait for another process. `initialise`: gives the parameters of one module their first numbers, for models built on
-    the meta device.
+    the meta device. A plan that names modules instead of operators is followed by running these modules as they are.
     """
 
     def __init__(
@@ -77,14 +81,20 @@ class AutoParallel:
         self._precision = requirements.PRECISIONS[precision] if precision else None
 
         first = batches.even_pieces(batches.inputs_of(example, loss is not None), self.plan.micro_batches)[0]
+        chain = ModuleChain.of(model, loss)
+        if chain is None or not chain.is_meant_by(self.plan.stage_of):
+            chain = None
+            requirements.check_hooks(model)
+        else:
+            requirements.check_modules(self.plan, first, compiler)
         self._signature = batches.signature(first)
         try:
             self._skeleton = Skeleton(model, loss)
         except (TypeError, RuntimeError) as error:
             raise RequestError("auto_parallel.not_copied", words=shortened(error)) from error
-        traced = self._trace(first)
+        traced = chain or self._trace(first)
         check_plan(self.plan, traced)
-        parts = self._split(traced, self.plan.stage_of, first)
+        parts = [] if isinstance(traced, ModuleChain) else self._split(traced, self.plan.stage_of, first)
         if compiler:
             requirements.check_compile(any(part.draws for part in parts))
         self._holding = Holding.of(model, self._skeleton.aliases, traced, self.plan.stage_of)
@@ -94,13 +104,24 @@ class AutoParallel:
         # a stage whose parameters are streamed does not fit on its device
         place = torch.device("cpu") if self.plan.offload[self.stage] else self.device
         self._mine = take(model, self._holding, self.stage, self._exchange, self.seed, initialise, place)
+        self._modules: ModuleStages | None = None
+        if isinstance(traced, ModuleChain):
+            self._modules = ModuleStages(
+                model, traced, loss, self.plan.stage_of, self._holding, self._exchange, recompute=self.plan.recompute,
+                precision=self._precision,
+            )  # fmt: skip
+            parts = self._modules.training(first)
         bound = dict(self._mine)
         self._start(parts, schedule, compiler, optimizer)
         size = batches.samples_of(first)
-        self._inference = Inference(
-            self._skeleton, traced, self.plan.stage_of, self._holding, bound, self._pipeline, size, self._precision,
-            self.streamed,
-        )  # fmt: skip
+        if isinstance(traced, ModuleChain):
+            assert self._modules is not None
+            self._inference: Inference = ModuleInference(self._modules, self._pipeline, size)
+        else:
+            self._inference = Inference(
+                self._skeleton, traced, self.plan.stage_of, self._holding, bound, self._pipeline, size,
+                self._precision, self.streamed,
+            )  # fmt: skip
         self._told(parts)
 
     # ---- construction
@@ -129,10 +150,12 @@ class AutoParallel:
 
     def _start(self, parts: list[StagePart], schedule: str, compiler: str | None, optimizer: Optimizer) -> None:
         part = parts[self.stage]
-        bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
+        if self._modules is None:
+            bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
         self.streamed: Streamed | None = None
         """Where the parameters of this rank's stage are, if the plan keeps them in main memory."""
         if self.plan.offload[self.stage]:
+            assert isinstance(part.module, GraphModule)
             self.streamed = stream_graph(part.module, self.device)
             hosts = {} if self.streamed is None else self.streamed.hosts()
             self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
@@ -147,7 +170,7 @@ class AutoParallel:
         made = optimizer(own)
         self.optimizer, self.scheduler = made if isinstance(made, tuple) else (made, None)
         requirements.check_optimizer(self.optimizer)
-        self._changed = [part.module.get_buffer(name) for name in part.changed]
+        self._changed = [] if self._modules else [part.module.get_buffer(name) for name in part.changed]
 
     def _told(self, parts: list[StagePart]) -> None:
         """Say what replicas do with statistics of normalisation."""
@@ -183,7 +206,7 @@ class AutoParallel:
             self.scheduler.step()
         replicas = self._exchange.layout.ranks([self.stage])
         if len(replicas) > 1:
-            share_buffers(self._changed, replicas, self._exchange)
+            share_buffers(self._modules.buffers() if self._modules else self._changed, replicas, self._exchange)
         self.steps += 1
         return total
 
@@ -232,7 +255,7 @@ class AutoParallel:
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Return the whole state by the user's own names, on the CPU of every process. All processes call this."""
-        whole = gathered(self._mine, self._names(), self._holding, self._shapes(), self._exchange)
+        whole = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange)
         return {name: whole[self._holding.aliases[name]] for name in self._holding.kept}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
@@ -251,7 +274,7 @@ class AutoParallel:
         owned = {}
         if self.replica == 0:
             kept = set(self._names())
-            owned = {n: t for n, t in self._mine.items() if n in kept and self._holding.owner(n) == self.stage}
+            owned = {n: t for n, t in self._current().items() if n in kept and self._holding.owner(n) == self.stage}
         schedule = None if self.scheduler is None else self.scheduler.state_dict()
         facts = {"step": self.steps, "seed": self.seed, "schedule": schedule}
         checkpoint.save(Path(folder), owned, self.optimizer, self._exchange, facts)
@@ -268,9 +291,15 @@ class AutoParallel:
             self.scheduler.load_state_dict(found.facts["schedule"])
 
     def _put(self, state: Mapping[str, torch.Tensor]) -> None:
-        put(self._mine, state, [name for name in self._mine if name in state])
+        put(self._current(), state, [name for name in self._mine if name in state])
         if self.streamed is not None:
             self.streamed.forget()
+
+    def _current(self) -> dict[str, torch.Tensor]:
+        """Return this rank's state by canonical name; modules may have replaced their buffers."""
+        if self._modules is not None:
+            self._modules.refresh(self._mine)
+        return self._mine
 
     def _names(self) -> list[str]:
         """Return the canonical names of what a state holds, in one order on all processes."""

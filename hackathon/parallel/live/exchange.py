@@ -64,7 +64,7 @@ class Messenger:
     # ---- stage to stage
     def send(self, value: Value, tensor: torch.Tensor, target: int, tag: int, *, forward: bool) -> None:
         """Send a tensor without waiting for it."""
-        flat = _flat(value, tensor)
+        flat = flat_bytes(value, tensor)
         if flat.numel():
             with self._blaming((target,)):
                 group = self._forward if forward else self._backward
@@ -217,7 +217,7 @@ class _Heart:
         self._thread.join(GRACE)
 
 
-def _flat(value: Value, tensor: torch.Tensor) -> torch.Tensor:
+def flat_bytes(value: Value, tensor: torch.Tensor) -> torch.Tensor:
     """Return the bytes of a tensor in the order in which its receiver lays them out."""
     tensor = tensor.detach().to(value.dtype)
     if tuple(tensor.stride()) != value.strides:

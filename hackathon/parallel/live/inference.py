@@ -56,12 +56,16 @@ class Inference:
         spec = None
         for group in (pieces[:whole], pieces[whole:]):
             if group:
-                graph = self._graph(group[0])
-                spec = graph.traced.out_spec
-                outputs += self._run(graph, group)
+                made, spec = self._outputs(group)
+                outputs += made
         assert spec is not None
         leaves = [_joined(column, sizes) for column in zip(*outputs, strict=True)]
         return pytree.tree_unflatten(leaves, spec)
+
+    def _outputs(self, group: Sequence[Inputs]) -> tuple[list[list[Any]], pytree.TreeSpec]:
+        """Return, per micro-batch, the leaves of the output; and its structure. All have one shape."""
+        graph = self._graph(group[0])
+        return self._run(graph, group), graph.traced.out_spec
 
     def _graph(self, inputs: Inputs) -> _Graph:
         key = batches.signature(inputs)
@@ -87,6 +91,7 @@ class Inference:
         part = parts[self._pipeline.number]
         bind(part, mine, self._exchange.device)
         if self._streamed is not None:
+            assert isinstance(part.module, fx.GraphModule)
             stream_graph(part.module, self._exchange.device, training=self._streamed)
         self._graphs[key] = _Graph(traced, parts, Links.of(parts), shapes)
         return self._graphs[key]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hackathon.parallel.live.capture import Traced
 from hackathon.parallel.live.split import SplitError, check
+from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.plan.fields import FieldReader, read_object
 from hackathon.text.errors import RequestError
 
@@ -79,9 +80,12 @@ def _whole(reader: FieldReader, value: object, field: str) -> int:
     return value
 
 
-def check_plan(plan: RunPlan, traced: Traced) -> None:
+def check_plan(plan: RunPlan, traced: Traced | ModuleChain) -> None:
     """Raise RequestError unless the plan was made for this model and a runtime can follow it."""
     try:
-        check(traced, plan.stage_of)
+        if isinstance(traced, ModuleChain):
+            traced.check(plan.stage_of)
+        else:
+            check(traced, plan.stage_of)
     except SplitError as error:
         raise RequestError(f"auto_parallel.plan_{error.reason}", operator=error.operator, other=error.other) from error

@@ -7,8 +7,10 @@ from torch import nn
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from hackathon.parallel.description.refusal import CaptureRefusal, refuse_hooks
+from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import named_state
 from hackathon.parallel.live.plans import RunPlan
+from hackathon.parallel.modules.stages import one_argument
 from hackathon.text.errors import RequestError
 
 SCHEDULES = ("1f1b", "gpipe")
@@ -27,16 +29,29 @@ def check_model(model: nn.Module) -> None:
             raise RequestError("auto_parallel.wrapped", module=name, kind=type(module).__name__)
         if isinstance(module, (nn.Embedding, nn.EmbeddingBag)) and module.sparse:
             raise RequestError("auto_parallel.sparse", module=name)
-    try:
-        refuse_hooks(model)
-    except CaptureRefusal as refusal:
-        values: dict[str, Any] = dict(refusal.values)
-        raise RequestError(refusal.id, **values) from None
     for name, tensor in named_state(model):
         if type(tensor).__name__ == "DTensor":
             raise RequestError("auto_parallel.wrapped", module=name, kind="DTensor")
         if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None):
             raise RequestError("auto_parallel.hooked", module=name)
+
+
+def check_hooks(model: nn.Module) -> None:
+    """Raise RequestError for a model whose modules have hooks: a captured graph would not call them."""
+    try:
+        refuse_hooks(model)
+    except CaptureRefusal as refusal:
+        values: dict[str, Any] = dict(refusal.values)
+        raise RequestError(refusal.id, **values) from None
+
+
+def check_modules(plan: RunPlan, inputs: Inputs, compiler: str | None) -> None:
+    """Raise RequestError for what does not go with a plan that cuts between modules, which run as they are."""
+    one_argument(inputs)
+    if compiler:
+        raise RequestError("auto_parallel.module_level", option="compiler=")
+    if any(plan.offload):
+        raise RequestError("auto_parallel.module_level", option="offload")
 
 
 def check_loss(loss: object) -> None:

@@ -27,10 +27,13 @@ class Value:
 
 @dataclass(frozen=True)
 class StagePart:
-    """One stage. Its module takes `inputs`, then `receives`, and returns `sends`, then `results`, as one tuple."""
+    """One stage. Its module takes `inputs`, then `receives`, and returns `sends`, then `results`, as one tuple.
+
+    The module is a graph, or `Children` of a chain.
+    """
 
     number: int
-    module: fx.GraphModule
+    module: nn.Module
     operators: tuple[str, ...]
     inputs: tuple[int, ...]
     """Which leaves of the inputs of the whole model it reads."""
@@ -150,13 +153,14 @@ def _values(traced: Traced, stage_of: Mapping[str, int], metadata: Mapping[str, 
         if not readers:
             continue
         made = metadata.get(node.name, node.meta["val"])
+        shape, strides = tuple(made.shape), strides_on_the_way(made)
         values[node.name] = Value(
-            node.name, mine, tuple(sorted(readers)), tuple(made.shape), _layout(made), made.dtype, node.name in carrying
+            node.name, mine, tuple(sorted(readers)), shape, strides, made.dtype, node.name in carrying
         )
     return values
 
 
-def _layout(tensor: torch.Tensor) -> tuple[int, ...]:
+def strides_on_the_way(tensor: torch.Tensor) -> tuple[int, ...]:
     """Return the strides with which a tensor travels: its own if they fill its memory without gaps."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):

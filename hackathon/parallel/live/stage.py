@@ -9,6 +9,7 @@ import torch
 
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.split import StagePart
+from hackathon.parallel.modules.children import Children
 
 
 @dataclass
@@ -85,6 +86,10 @@ class RankStage:
     @contextlib.contextmanager
     def _unchanged(self) -> Iterator[None]:
         """Give buffers back what they hold now: a pass that is made again must not count twice in their statistics."""
+        if isinstance(self.part.module, Children):
+            with self.part.module.unchanged():
+                yield
+            return
         buffers = [self.part.module.get_buffer(name) for name in self.part.changed]
         before = [each.clone() for each in buffers]
         try:

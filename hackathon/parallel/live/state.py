@@ -9,6 +9,7 @@ from torch import nn
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.capture import Traced, named_state
 from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.text.errors import RequestError
 
 
@@ -22,7 +23,9 @@ class Holding:
     """Names that the model's own state_dict() has, in its order."""
 
     @classmethod
-    def of(cls, model: nn.Module, aliases: Mapping[str, str], traced: Traced, stage_of: Mapping[str, int]) -> "Holding":
+    def of(
+        cls, model: nn.Module, aliases: Mapping[str, str], traced: Traced | ModuleChain, stage_of: Mapping[str, int]
+    ) -> "Holding":  # fmt: skip
         """Return who holds what: each stage what its operators read, the first stage what none reads."""
         found: dict[str, set[int]] = {name: set() for name in aliases.values()}
         for operator, names in traced.reads.items():

@@ -3,8 +3,11 @@
 import ast
 import json
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -193,8 +196,8 @@ def test_the_recorder_runs_in_old_pythons_and_needs_no_package() -> None:
             else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         )
     }  # fmt: skip
-    standard = {"functools", "json", "os", "sys", "time", "_thread", "typing", "importlib", "atexit", "resource"}
-    assert imported == standard
+    standard = {"functools", "json", "math", "os", "sys", "time", "_thread", "typing", "importlib", "atexit"}
+    assert imported == standard | {"resource"}
 
 
 def steps_of(recorder: Any, names: dict[str, Any], count: int) -> None:
@@ -305,3 +308,106 @@ def test_the_recorder_stands_back_for_the_meter(recorder: dict[str, Any], tmp_pa
     steps_of(made, recorder, 4)
     made.leave()
     assert not Path(made.path).exists()
+
+
+# ---- marks that rest, with what stands for torch
+
+
+class Range:
+    """What torch's `record_function` is to the recorder."""
+
+    entered = 0
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        type(self).entered += 1
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Optimizer:
+    """Steps as torch's optimizers do, in a range of that name."""
+
+    def __init__(self) -> None:
+        parameter = SimpleNamespace(requires_grad=False, device=SimpleNamespace(type="cpu"))
+        self.param_groups = [{"params": [parameter]}]
+
+    def step(self, *args: Any, **kwargs: Any) -> None:
+        with Range("Optimizer.step#SGD.step"):
+            if kwargs.get("fails"):
+                raise ValueError
+
+
+def train(names: dict[str, Any], path: Path, steps: int, each: Callable[[int], list[Optimizer]], rest: bool) -> Any:
+    """Return the recorder after so many steps; `each` says whose optimizers step in each."""
+    made = names["Recorder"](str(path))
+    names["attach_profiler"](made, SimpleNamespace(record_function=Range))
+    if not rest:
+        made.sleep = None
+    for number in range(steps):
+        with Range("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"):
+            pass
+        for optimizer in each(number):
+            optimizer.step()
+    return made
+
+
+def blocks_of(made: Any) -> list[tuple[int, int]]:
+    return [(each["first"], each["last"]) for each in made.blocks]
+
+
+@pytest.mark.parametrize("optimizers", [1, 2, 3])
+def test_the_same_steps_are_recorded_where_marks_rest(recorder: Any, tmp_path: Path, optimizers: int) -> None:
+    recorder["MARK_SECONDS"] = 1.0  # as few steps as possible are recorded
+    chain = [Optimizer() for _ in range(optimizers)]
+    plain = Range.__dict__["__enter__"], Range.__dict__["__exit__"]
+    kept = []
+    for rest in (True, False):
+        made = train(recorder, tmp_path / "rank-0.json", 1700, lambda _: chain, rest)
+        assert (made.asleep > 0) == rest and (Range.__dict__["__enter__"] is plain[0]) == rest
+        made.write()
+        assert json.loads(Path(made.path).read_text())["steps"] == 1700
+        kept.append(blocks_of(made))
+        made.stop()
+        assert (Range.__dict__["__enter__"], Range.__dict__["__exit__"]) == plain
+    assert kept[0] == kept[1] and len(kept[0]) == 4 and kept[0][-1] == (1540, 1547), kept
+
+
+def test_marks_do_not_rest_where_steps_differ(recorder: dict[str, Any], tmp_path: Path) -> None:
+    recorder["MARK_SECONDS"] = 1.0
+    first, second = Optimizer(), Optimizer()
+    kept = []
+    for rest in (True, False):
+        made = train(
+            recorder, tmp_path / "rank-0.json", 700, lambda number: [first, second][: 2 - number % 3 % 2], rest
+        )  # fmt: skip
+        assert made.asleep == 0
+        kept.append(blocks_of(made))
+        made.stop()
+    assert kept[0] == kept[1] and len(kept[0]) >= 2
+
+
+def test_a_call_that_fails_is_no_step_while_marks_rest(recorder: dict[str, Any], tmp_path: Path) -> None:
+    recorder["MARK_SECONDS"] = 1.0
+    optimizer = Optimizer()
+    made = train(recorder, tmp_path / "rank-0.json", 100, lambda _: [optimizer], True)
+    before = made.asleep
+    with pytest.raises(ValueError):
+        optimizer.step(fails=True)
+    assert made.asleep == before > 0
+    optimizer.step()
+    assert made.asleep == before - 1
+    made.stop()
+
+
+def test_every_moment_is_as_likely_to_be_looked_at(recorder: dict[str, Any], tmp_path: Path) -> None:
+    made = recorder["Recorder"](str(tmp_path / "rank-0.json"))
+    made.random = 7
+    gaps = [made._gap(0.05) for _ in range(4000)]
+    assert fmean(gaps) == pytest.approx(0.05, rel=0.05)
+    moments = [sum(gaps[:number]) % 0.01 for number in range(0, 4000, 4)]  # of steps of 10 ms
+    for part in range(4):
+        assert sum(part <= 400 * each < part + 1 for each in moments) / len(moments) == pytest.approx(0.25, abs=0.05)

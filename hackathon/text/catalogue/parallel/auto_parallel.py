@@ -88,6 +88,35 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{module} was built on the meta device and has no reset_parameters(): give initialise=",
         "{module} は meta デバイスで作られていますが、reset_parameters() がありません。initialise= を指定してください",
     ),
+    # ---- plans that cut between modules
+    "module_level": (
+        "the plan cuts between modules, which does not work with {option}",
+        "モジュールの間で分割する計画は、{option} とは併用できません",
+    ),
+    "module_inputs": (
+        "a model that is run module by module takes one positional argument; here there are {count}, and the keywords {names}",
+        "モジュール単位で実行するモデルの引数は位置引数 1 個です。いまは {count} 個で、キーワード引数は {names} です",
+    ),
+    "module_failed": (
+        "{path}:{line}: module {module} failed with the example: {words}",
+        "{path}:{line}: モジュール {module} が example の実行でエラーになりました: {words}",
+    ),
+    "handed_on": (
+        "module {module} returns {kind}, which cannot go to another stage: only tensors can, alone or in tuples, lists and dictionaries",
+        "モジュール {module} の戻り値に {kind} があります。別のステージに渡せるのは、テンソルと、テンソルだけからなるタプル、リスト、辞書です",
+    ),
+    "handed_on_hint": (
+        "Make a plan that does not cut behind this module.",
+        "このモジュールの直後で分割しない計画を作ってください。",
+    ),
+    "handed_changes": (
+        "what module {module} returns has another structure, shape or type than for the example",
+        "モジュール {module} の戻り値の構造、形状または型が、example のときと異なります",
+    ),
+    "shared_buffer": (
+        "stage {stage} changes {name}, which another stage holds too: the modules that share it must be in one stage",
+        "ステージ {stage} は {name} を変更しますが、別のステージにも同じものがあります。共有するモジュールは同じステージに置いてください",
+    ),
     # ---- options
     "schedule": (
         "there is no schedule {name}; there are {names}",

@@ -109,16 +109,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{path}:{line}: モジュール {module} のフック {hook} は、キャプチャしたモデルでは実行されません",
     ),
     "hook_hint": (
-        "Remove the hook, or do its work in `forward`.",
-        "フックを外すか、同じ処理を `forward` に書いてください。",
+        "Remove the hook, or do its work in `forward`. Children of a model that only calls them one after another, such as nn.Sequential, may have hooks.",
+        "フックを外すか、同じ処理を `forward` に書いてください。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュールにフックがあってもかまいません。",
     ),
     "not_captured": (
         "{path}:{line}: module {module} cannot be captured: {words}",
         "{path}:{line}: モジュール {module} はキャプチャできません: {words}",
     ),
     "not_captured_hint": (
-        "Branches must not depend on values of tensors; torch.where or torch.cond can take their place. A model that is one nn.Sequential is planned by its children instead.",
-        "分岐がテンソルの値に依存してはいけません。torch.where や torch.cond で置き換えてください。モデル全体が nn.Sequential なら、子モジュール単位で計画します。",
+        "Branches must not depend on values of tensors; torch.where or torch.cond can take their place. A model that only calls its children one after another, such as nn.Sequential, is planned by its children instead.",
+        "分岐がテンソルの値に依存してはいけません。torch.where や torch.cond で置き換えてください。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュール単位で計画します。",
     ),
     "no_chain": (
         "The model cannot be captured, and its children cannot be run one after another",
@@ -130,8 +130,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # ---- what was captured
     "modules": (
-        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between the children of nn.Sequential, and AutoParallel cannot run such a plan.",
-        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。nn.Sequential の子モジュールの間だけで分割します。この計画は AutoParallel では実行できません。",
+        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between its children, which run as they are. AutoParallel runs such a plan without offload only.",
+        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。子モジュールの間だけで分割し、子モジュールはそのまま実行します。AutoParallel では、オフロードを使わない計画だけを実行できます。",
     ),
     "operators": (
         "Model: {count} operators; {micro_batches} micro-batches of {samples} samples",

@@ -1,0 +1,1 @@
+"""A model that cannot be captured, run by its modules: which models are chains of them, and their stages."""

@@ -1,0 +1,77 @@
+"""A model as a chain of modules, for one that cannot be captured: each is run as the user wrote it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from torch import nn
+
+from hackathon.parallel.live.capture import named_state
+from hackathon.parallel.live.split import SplitError
+from hackathon.parallel.modules.forward import steps_of
+
+
+def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
+    """Return the modules that a model calls one after another, with their paths; [] if that is not certain.
+
+    A module that occurs twice is there twice. Children that are such chains themselves are resolved.
+    """
+    found: list[tuple[str, nn.Module]] = []
+    for name, child in steps_of(model):
+        path = f"{prefix}{name}"
+        found += chain_of(child, f"{path}.") or [(path, child)]
+    return found
+
+
+@dataclass(frozen=True)
+class ModuleChain:
+    """The modules of a model in the order of their calls; the loss comes last."""
+
+    paths: tuple[str, ...]
+    modules: tuple[nn.Module, ...]
+    has_loss: bool
+    """Whether a loss outside the model is called with the output."""
+
+    @classmethod
+    def of(cls, model: nn.Module, loss: Callable[..., Any] | None) -> "ModuleChain | None":
+        """Return the chain of a model, None if it is none."""
+        found = chain_of(model)
+        paths, modules = tuple(path for path, _ in found), tuple(module for _, module in found)
+        return cls(paths, modules, loss is not None) if found else None
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """Names as a plan has them: paths of modules, and that of the loss. A path's second time is `path:2`."""
+        counts: dict[str, int] = {}
+        found = []
+        for path in (*self.paths, "loss") if self.has_loss else self.paths:
+            counts[path] = counts.get(path, 0) + 1
+            found.append(path if counts[path] == 1 else f"{path}:{counts[path]}")
+        return tuple(found)
+
+    @cached_property
+    def reads(self) -> Mapping[str, tuple[str, ...]]:
+        """Operator → the user's names of the parameters and buffers in it."""
+        return {
+            operator: tuple(f"{path}.{name}" for name, _ in named_state(module))
+            for operator, path, module in zip(self.operators, self.paths, self.modules, strict=False)
+        }  # fmt: skip
+
+    def is_meant_by(self, names: Iterable[str]) -> bool:
+        """Return whether a plan with these operators cuts between modules: most paths are no names of operators."""
+        given = set(names)
+        return given == set(self.operators) or not all(each.isidentifier() for each in given)
+
+    def check(self, stage_of: Mapping[str, int]) -> None:
+        """Raise SplitError unless each module is in one stage, and none in an earlier one than that before it."""
+        for name in stage_of:
+            if name not in self.operators:
+                raise SplitError("unknown", name)
+        for name in self.operators:
+            if name not in stage_of:
+                raise SplitError("missing", name)
+        for before, after in pairwise(self.operators):
+            if stage_of[before] > stage_of[after]:
+                raise SplitError("backwards", before, after)

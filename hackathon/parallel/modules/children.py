@@ -1,0 +1,167 @@
+"""The modules of one stage of a chain, run as the user wrote them, and what they hand on to the next stage."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel.live import seeds
+from hackathon.parallel.live.capture import loss_in
+from hackathon.parallel.live.split import strides_on_the_way
+from hackathon.text.errors import RequestError
+
+_CONSTANTS = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class TensorForm:
+    """What is fixed of a tensor."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: torch.dtype
+
+
+@dataclass(frozen=True)
+class Handed:
+    """What a stage hands on, or the model returns: its structure, and for each leaf a form or a constant."""
+
+    spec: pytree.TreeSpec
+    leaves: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, value: Any, module: str, *, constants: bool) -> "Handed":
+        """Return the form of a value that `module` returns. Raises RequestError for what cannot go to other ranks."""
+        leaves, spec = pytree.tree_flatten(value)
+        for each in leaves:
+            if not isinstance(each, (torch.Tensor, *_CONSTANTS) if constants else torch.Tensor):
+                raise RequestError("auto_parallel.handed_on", module=module, kind=type(each).__name__)
+        forms = (
+            TensorForm(tuple(each.shape), strides_on_the_way(each), each.dtype)
+            if isinstance(each, torch.Tensor) else each for each in leaves
+        )  # fmt: skip
+        return cls(spec, tuple(forms))
+
+    def is_like(self, leaves: Sequence[Any], spec: pytree.TreeSpec) -> bool:
+        """Return whether another value has this structure, and tensors of these shapes and types."""
+        return spec == self.spec and all(
+            isinstance(each, torch.Tensor) and (tuple(each.shape), each.dtype) == (form.shape, form.dtype)
+            for each, form in zip(leaves, self.leaves, strict=True) if isinstance(form, TensorForm)
+        )  # fmt: skip
+
+
+class _Entry(torch.autograd.Function):
+    """Lets the first module of a stage change what it was given, as it may in the whole model: it is no leaf."""
+
+    @staticmethod
+    def forward(ctx: Any, leaf: torch.Tensor, content: torch.Tensor) -> torch.Tensor:
+        """Return `content`, with its gradient for `leaf`."""
+        ctx.mark_dirty(content)
+        return content
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        """Return the gradient of the leaf."""
+        return gradients[0], None
+
+
+def entered(tensor: torch.Tensor, *, copied: bool) -> torch.Tensor:
+    """Return a tensor that the modules may change in place; `copied`: its numbers are needed afterwards."""
+    if not (tensor.requires_grad and torch.is_grad_enabled()):
+        return tensor.clone() if copied else tensor
+    content = tensor.data.clone() if copied else tensor.data
+    return _Entry.apply(tensor, content)  # type: ignore[no-any-return, no-untyped-call]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive modules of a chain: their positions in it, their paths, and the loss if it is among them."""
+
+    numbers: tuple[int, ...]
+    paths: tuple[str, ...]
+    modules: tuple[nn.Module, ...]
+    ends: bool
+    """Whether the whole chain ends here."""
+    loss: Callable[..., Any] | None
+
+    def run(self, value: Any, target: Any, *, training: bool, told: Callable[[str], None] | None = None) -> Any:
+        """Return what comes out: at the end of the chain the loss in training, else the model's output.
+
+        Each module draws random numbers of its own, which depend on its position and not on the stages. `told` gets
+        the path of each module before it runs.
+        """
+        with seeds.programs_numbers_kept():
+            for number, path, module in zip(self.numbers, self.paths, self.modules, strict=True):
+                if told is not None:
+                    told(path)
+                seeds.seed_module(number)
+                value = module(value)
+            if not (self.ends and training):
+                return value
+            if self.loss is None:
+                return loss_in(value)
+            seeds.seed_module(-1)
+            return self.loss(value) if target is None else self.loss(value, target)
+
+
+class Children(nn.Module):
+    """A stage of a chain as the runtime runs it: flat inputs and received tensors go in, flat tensors come out."""
+
+    def __init__(
+        self, stretch: Stretch, value: pytree.TreeSpec, target: pytree.TreeSpec, handed: Handed, *, starts: bool,
+        training: bool, copied: bool,
+    ) -> None:  # fmt: skip
+        """`value`, `target`: structures of what goes in; `starts`: whether the chain does. `copied`: see `entered`."""
+        super().__init__()
+        self.inside = nn.ModuleList(stretch.modules)
+        self.__dict__["stretch"] = stretch
+        self._value, self._target, self._handed = value, target, handed
+        self._starts, self._training, self._copied = starts, training, copied
+
+    def forward(self, *values: Any) -> tuple[torch.Tensor, ...]:
+        """Return the tensors that are handed on. Raises RequestError if they are not like those of the example."""
+        stretch: Stretch = self.__dict__["stretch"]
+        if self._starts:
+            count = self._value.num_leaves
+            given, targets = values[:count], values[count:]
+        else:
+            count = self._target.num_leaves if len(values) > self._value.num_leaves else 0
+            targets, given = values[:count], values[count:]
+        leaves = [entered(each, copied=self._copied) if isinstance(each, torch.Tensor) else each for each in given]
+        target = pytree.tree_unflatten(list(targets), self._target) if targets else None
+        with contextlib.nullcontext() if self._training else evaluating(self.inside):
+            made = stretch.run(pytree.tree_unflatten(leaves, self._value), target, training=self._training)
+        found, spec = pytree.tree_flatten(made)
+        if not self._handed.is_like(found, spec):
+            raise RequestError("auto_parallel.handed_changes", module=stretch.paths[-1] if stretch.paths else "loss")
+        return tuple(each for each in found if isinstance(each, torch.Tensor))
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Give all buffers back what they hold now, those that are replaced by others, too."""
+        before = [
+            (module, name, each, each.clone())
+            for module in self.inside.modules() for name, each in module._buffers.items() if each is not None
+        ]  # fmt: skip
+        try:
+            yield
+        finally:
+            for module, name, tensor, old in before:
+                module._buffers[name] = tensor
+                tensor.data.copy_(old)  # through .data: autograd may have kept the buffer
+
+
+@contextlib.contextmanager
+def evaluating(modules: nn.ModuleList) -> Iterator[None]:
+    """Put modules into evaluation mode, and each back into its own."""
+    before = [(each, each.training) for each in modules.modules()]
+    modules.eval()
+    try:
+        yield
+    finally:
+        for each, training in before:
+            each.training = training

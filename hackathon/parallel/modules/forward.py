@@ -1,0 +1,167 @@
+"""Whether a module only calls its children, one after another: read from the source of its `forward`, never guessed."""
+
+import ast
+import inspect
+from collections.abc import Iterator, Sequence
+from functools import cache
+from types import CodeType, FunctionType
+
+from torch import nn
+
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+Steps = list[tuple[str, nn.Module]]
+"""Names of children, seen from the module, in the order of the calls."""
+
+
+def steps_of(module: nn.Module) -> Steps:
+    """Return the children that a module calls one after another, each with what the one before returned.
+
+    [] if it is not certain that it does this and nothing else, or if something would be lost without its own call.
+    """
+    kind = type(module)
+    if kind.__call__ is not nn.Module.__call__ or "forward" in vars(module):
+        return []
+    if any(getattr(module, each, None) for each in HOOKS):
+        return []
+    try:
+        if isinstance(module, nn.Sequential) and kind.forward is nn.Sequential.forward:
+            return _items(module)
+        return _Reader(module).steps()
+    except _UncertainError:
+        return []
+
+
+class _UncertainError(Exception):
+    """It is not certain what a `forward` does."""
+
+
+def _items(module: nn.Module) -> Steps:
+    """Return what iterating over a list of modules gives. Raises _UncertainError for any other module."""
+    for kind in (nn.Sequential, nn.ModuleList):
+        if isinstance(module, kind) and type(module).__iter__ is kind.__iter__:
+            found = [(name, child) for name, child in module._modules.items() if child is not None]
+            if len(found) == len(module._modules):
+                return found
+    raise _UncertainError
+
+
+class _Reader:
+    """Reads a `forward` with one argument, of calls of children, loops over lists of children, and `return`."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+        function = type(module).forward
+        source = _source(function) if isinstance(function, FunctionType) else None
+        if source is None:
+            raise _UncertainError
+        self._function = source
+        arguments = self._function.args
+        if (
+            len(arguments.args) != 2 or arguments.posonlyargs or arguments.kwonlyargs or arguments.defaults
+            or arguments.vararg or arguments.kwarg
+        ):  # fmt: skip
+            raise _UncertainError
+        self._self, self._value = (each.arg for each in arguments.args)
+
+    def steps(self) -> Steps:
+        """Return the calls in their order."""
+        body = self._function.body
+        if ast.get_docstring(self._function) is not None:
+            body = body[1:]
+        if not body or not isinstance(body[-1], ast.Return) or body[-1].value is None:
+            raise _UncertainError
+        found: Steps = []
+        for each in body[:-1]:
+            if isinstance(each, ast.For):
+                found += self._loop(each)
+            else:
+                found += self._assignment(each)
+        return found + list(self._calls(body[-1].value))
+
+    def _assignment(self, each: ast.stmt) -> Steps:
+        """Return the calls whose result gets a name: from here on only that name may be read."""
+        if not isinstance(each, ast.Assign) or len(each.targets) != 1 or not isinstance(each.targets[0], ast.Name):
+            raise _UncertainError
+        found = list(self._calls(each.value))
+        self._value = each.targets[0].id
+        if self._value == self._self:
+            raise _UncertainError
+        return found
+
+    def _calls(self, value: ast.expr) -> Iterator[tuple[str, nn.Module]]:
+        """Yield the children of `self.c(self.b(self.a(x)))`, the innermost first."""
+        if isinstance(value, ast.Name) and value.id == self._value:
+            return
+        yield from self._calls(_argument(value))
+        assert isinstance(value, ast.Call)
+        yield self._child(value.func)
+
+    def _loop(self, each: ast.For) -> Steps:
+        """Return the children of `for layer in self.layers: x = layer(x)`."""
+        inside = each.body[0]
+        if len(each.body) != 1 or each.orelse or not isinstance(each.target, ast.Name):
+            raise _UncertainError
+        if not isinstance(inside, ast.Assign) or len(inside.targets) != 1 or not isinstance(inside.value, ast.Call):
+            raise _UncertainError
+        called, given, target = inside.value.func, _argument(inside.value), inside.targets[0]
+        names = [each.id if isinstance(each, ast.Name) else "" for each in (called, given, target)]
+        if names != [each.target.id, self._value, self._value] or each.target.id in (self._value, self._self):
+            raise _UncertainError
+        path, members = self._child(each.iter)
+        return [(f"{path}.{name}", child) for name, child in _items(members)]
+
+    def _child(self, value: ast.expr) -> tuple[str, nn.Module]:
+        """Return the child that `self.a.b` is, with its name `a.b`."""
+        names: list[str] = []
+        while isinstance(value, ast.Attribute):
+            names.insert(0, value.attr)
+            value = value.value
+        if not names or not isinstance(value, ast.Name) or value.id != self._self:
+            raise _UncertainError
+        found = self._module
+        for name in names:
+            found = _submodule(found, name)
+        return ".".join(names), found
+
+
+def _argument(value: ast.expr) -> ast.expr:
+    if not isinstance(value, ast.Call) or len(value.args) != 1 or value.keywords:
+        raise _UncertainError
+    return value.args[0]
+
+
+def _submodule(module: nn.Module, name: str) -> nn.Module:
+    """Return a child that an attribute means: nothing else of that name may come before it."""
+    kind = type(module)
+    found = module._modules.get(name)
+    plain = kind.__getattr__ is nn.Module.__getattr__ and kind.__getattribute__ is object.__getattribute__
+    if found is None or not plain or name in vars(module) or hasattr(kind, name):
+        raise _UncertainError
+    return found
+
+
+@cache
+def _source(function: FunctionType) -> ast.FunctionDef | None:
+    """Return the syntax tree of a function; None unless it compiles to what the function runs."""
+    try:
+        source = inspect.getsource(function)
+        parsed = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return None
+    outer = parsed.body[0] if len(parsed.body) == 1 else None
+    inner = outer.body if isinstance(outer, ast.If) else parsed.body
+    found = inner[0] if len(inner) == 1 else None
+    if not isinstance(found, ast.FunctionDef) or found.decorator_list:
+        return None
+    found.returns = None  # annotations may name what only the file knows
+    for each in found.args.args:
+        each.annotation = None
+    codes = [each for each in compile(parsed, "<forward>", "exec").co_consts if isinstance(each, CodeType)]
+    return found if len(codes) == 1 and _same(codes[0], function.__code__) else None
+
+
+def _same(one: CodeType, other: CodeType) -> bool:
+    """Return whether two functions without inner functions do the same."""
+    facts: Sequence[str] = ("co_code", "co_names", "co_varnames", "co_consts", "co_freevars", "co_cellvars")
+    return all(getattr(one, each) == getattr(other, each) for each in facts)

@@ -1,0 +1,58 @@
+"""Evaluation over stages of modules: the first micro-batch of a shape is run stage by stage, others as a pipeline."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel.live import batches
+from hackathon.parallel.live.batches import Inputs
+from hackathon.parallel.live.inference import Inference
+from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.modules.children import TensorForm
+from hackathon.parallel.modules.stages import Evaluation, ModuleStages, one_argument
+
+
+class ModuleInference(Inference):
+    """Evaluates a chain of modules whose stages are those of a plan for training."""
+
+    def __init__(self, stages: ModuleStages, pipeline: Pipeline, size: int) -> None:
+        """`size`: samples of a micro-batch."""
+        self._stages, self._pipeline, self._size = stages, pipeline, size
+        self._exchange = pipeline.exchange
+        self._known: dict[Any, Evaluation] = {}
+
+    def _outputs(self, group: Sequence[Inputs]) -> tuple[list[list[Any]], pytree.TreeSpec]:
+        one_argument(group[0])
+        key = batches.signature(group[0])
+        found: list[list[Any]] = []
+        if key not in self._known:
+            first = self._stages.evaluation(group[0])
+            self._known[key] = Evaluation(first.parts, first.output, [])
+            found.append(first.leaves)
+        known = self._known[key]
+        found += self._piped(known, group[len(found) :])
+        return found, known.output.spec
+
+    def _piped(self, known: Evaluation, group: Sequence[Inputs]) -> list[list[Any]]:
+        """Return, per micro-batch, the leaves of the output."""
+        device, last = self._exchange.device, known.parts[-1]
+        leaves = [batches.leaves_of(each, device) for each in group]
+        made = self._pipeline.infer(known.parts, Links.of(known.parts), leaves)
+        found = []
+        for number in range(len(group)):
+            source = self._exchange.layout.rank(last.number, number)
+            row: list[Any] = []
+            for at, form in enumerate(known.output.leaves):
+                if not isinstance(form, TensorForm):
+                    row.append(form)
+                    continue
+                if self._exchange.rank == source:
+                    tensor = made[number][last.results.index(at)].contiguous()
+                else:
+                    tensor = torch.empty(form.shape, dtype=form.dtype, device=device)
+                self._exchange.broadcast(tensor, source)
+                row.append(tensor)
+            found.append(row)
+        return found
