@@ -9,11 +9,13 @@ import click
 
 from hackathon.cli.dashboard import check_team, event_and_folders
 from hackathon.cli.options import named
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from hackathon.config.event import Event
     from hackathon.index.watcher import Watcher
     from hackathon.web.attention.now import NowView, Well
     from hackathon.web.attention.records import NowItem
@@ -39,19 +41,22 @@ Part = tuple[str, str]
     "folders", nargs=-1, metavar="[FOLDER]...", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--team", metavar="NAME", default="", help=message("help.option_only_team"))
+@click.option("--tutor", metavar="NAME", default="", help=message("help.option_only_tutor"))
 @click.option("--once", is_flag=True, help=message("help.option_once"))
 @click.option(
     "--interval", metavar="SECONDS", type=click.FloatRange(0.5, 3600), default=2.0, help=message("help.option_interval")
 )
 @click.option("--no-ask", is_flag=True, help=message("help.option_no_ask"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, no_ask: bool, as_json: bool) -> None:
+def command(
+    folders: tuple[Path, ...], team: str, tutor: str, once: bool, interval: float, no_ask: bool, as_json: bool
+) -> None:
     import gc
     import os
     import sys
 
     event_folder, shown = event_and_folders(folders)
-    check_team(event_folder, team)
+    account = _account(check_team(event_folder, team), tutor)
     gc.enable()  # it was turned off for commands that live for a moment
     from hackathon.index.watcher import Watcher
     from hackathon.web.attention.now import now_view
@@ -61,22 +66,42 @@ def command(folders: tuple[Path, ...], team: str, once: bool, interval: float, n
     try:
         if live:
             watch.wait(0, FIRST)
-            _watch(watch, interval, event_folder, shown)
+            _watch(watch, interval, event_folder, shown, account)
             return
         watch.settle(SETTLED)
         if as_json:
             import json
 
-            click.echo(json.dumps(now_view(watch.source()).to_json(), ensure_ascii=False, indent=1))
+            click.echo(json.dumps(now_view(watch.source(), account).to_json(), ensure_ascii=False, indent=1))
         else:
-            view = now_view(watch.source())
+            view = now_view(watch.source(), account)
             for parts in lines(view, _title(watch, event_folder, shown)):
                 click.echo("".join(text for text, _ in parts).rstrip())
     finally:
         watch.stop()
 
 
-def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: list[Path]) -> None:
+def _account(event: "Event | None", tutor: str) -> str:
+    """Return the account of the tutor that is asked for by account or name; empty when nobody is.
+
+    Raises RequestError where no team has this tutor, or several have tutors of this name.
+    """
+    if not tutor:
+        return ""
+    if event is None:
+        raise RequestError("dashboard.tutor_without_event")
+    from hackathon.web.attention.now import tutors_of
+
+    accounts = tutors_of(event)
+    if tutor in accounts:
+        return tutor
+    named = [each.user for each in event.tutors if each.user in accounts and each.name.casefold() == tutor.casefold()]
+    if len(named) != 1:
+        raise RequestError("dashboard.no_tutor", tutor=tutor, tutors=", ".join(accounts) or "–")
+    return named[0]
+
+
+def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: list[Path], tutor: str) -> None:
     """Show the view on the whole terminal and keep it fresh until Ctrl-C or a polite end from outside."""
     import signal
     import time
@@ -95,7 +120,7 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: 
         with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
             while not ended:
                 title = f"{_title(watch, event_folder, shown)} · {message('now.keys')}"
-                live.update(_drawn(now_view(watch.source()), title), refresh=True)
+                live.update(_drawn(now_view(watch.source(), tutor), title), refresh=True)
                 due, seen = time.monotonic() + interval, version
                 while not ended and version == seen and time.monotonic() < due:
                     version = watch.wait(seen, SOON)
@@ -124,8 +149,9 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
 
     from hackathon.cli.show import printable
 
-    team = f" · {view.team}" if view.team else ""
-    yield [(printable(title + team), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
+    whose = message("now.of_tutor", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
+    heading = " · ".join(each for each in (title, view.team, whose) if each)
+    yield [(printable(heading), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
     need = (view.headline, BOLD if view.count else GOOD)
     yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
     if view.empty:

@@ -89,6 +89,26 @@ def test_from_a_question_to_its_solution(folder: Path) -> None:
     assert "Ada Lovelace さんの回答" in read(page("board", looked, "ja")).text
 
 
+def test_posts_are_found_by_what_is_shown_of_them(folder: Path) -> None:
+    place = open_board(folder / "shared", folder)
+    post(place, "Ranks hang at the end of an epoch", kind="ask", finding=FINDING)
+    post(place, "NCCL finds no network")
+    looked = source(folder)
+    assert board_view(looked).all == 2
+    for words, titles in (
+        ("ranks EPOCH", ["Ranks hang at the end of an epoch"]), ("halve batch", ["Ranks hang at the end of an epoch"]),
+        ("n", ["Ranks hang at the end of an epoch", "NCCL finds no network"]), ("nothing has this", []),
+        ("Ada", ["Ranks hang at the end of an epoch", "NCCL finds no network"]), ("epoch network", []),
+    ):  # fmt: skip
+        found = values_of("board", "", looked, (("find", words),))
+        assert found is not None
+        view = found[1]["view"]
+        assert sorted(each.title for each in view.open) == sorted(titles), words
+        assert (view.count, view.all, view.find) == (len(titles), 2, words)
+    shy = source(folder, live=False, rules=Publish(board=True, logs=False))
+    assert board_view(shy, "Ada").count == 0 and board_view(shy, "logs/rank-1.log").count == 0, "what is not shown"
+
+
 def test_an_answered_post_stands_between(folder: Path) -> None:
     post(board(folder), "How do I load CUDA?")
     reply(board(folder), board(folder).posts[0], "answer", "module load cuda")

@@ -111,7 +111,7 @@ def test_every_link_leads_to_a_file_and_every_language_is_there(site: Path) -> N
     names = {path.name for path in site.iterdir()}
     kinds = ("index", "teams", "scaling", "board", "cluster", "team-aurora")
     assert {f"{kind}{language}.html" for kind in kinds for language in ("", ".ja")} <= names
-    assert {"results.csv", "results.json", "style.css", "plots.js", "vega.js"} <= names
+    assert {"results.csv", "results.json", "style.css", "plots.js", "tables.js", "vega.js"} <= names
     reached = {"index.html"}
     for path in site.glob("*.html"):
         page = Page(path.read_text(encoding="utf-8"))
@@ -147,7 +147,7 @@ def test_nothing_is_asked_of_other_sites_and_only_own_scripts_run(site: Path) ->
         page = Page(text)
         assert not {tag for tag, _ in page.tags} & {"iframe", "img", "object", "embed", "form", "base"}
         for script in page.named("script"):
-            assert script.get("type") == "application/json" or script.get("src") == "plots.js"
+            assert script.get("type") == "application/json" or script.get("src") in ("plots.js", "tables.js")
         loading = [
             attributes.get(name) or ""
             for tag, attributes in page.tags

@@ -88,6 +88,36 @@ def test_json_and_a_teams_view(event: Path, capsys: pytest.CaptureFixture[str]) 
     assert "nobody" in capsys.readouterr().err
 
 
+def test_the_matters_of_one_tutors_teams(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By account or by name; the same function decides for the pages."""
+    written = (event / "hackathon.yaml").read_text()
+    written = written.replace("- name: aurora\n", "- name: aurora\n  tutors: [t1]\n")
+    written = written.replace("- name: 雲\n", "- name: 雲\n  tutors: [t2, t1]\n")
+    people = "tutors:\n" + "".join(
+        f"- {{user: {user}, name: {name}}}\n"
+        for user, name in (("t1", "Ito"), ("t2", "Mori"), ("t3", "Abe"), ("t4", "Mori"))
+    )
+    (event / "hackathon.yaml").write_text(written + people)
+
+    def told(*words: str) -> dict[str, Any]:
+        assert run(["top", "--no-ask", "--json", *words]) == 0
+        view: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return view
+
+    one, other, named = told("--tutor", "t1"), told("--tutor", "t2"), told("--tutor", "mori")
+    assert [each["team"] for each in one["well"]] == ["雲"] and "failed" in {each["kind"] for each in one["items"]}
+    assert "failed" not in {each["kind"] for each in other["items"]} and [e["team"] for e in other["well"]] == ["雲"]
+    assert (named["tutor"], len(named["items"]), len(named["well"])) == ("t2", len(other["items"]), 1)
+    assert told("--tutor", "t2", "--team", "aurora")["well"] == []
+    assert run(["top", "--no-ask", "--once", "--tutor", "Ito"]) == 0
+    assert capsys.readouterr().out.startswith("Hackathon · Teams of Ito  ")
+    assert run(["top", "--once", "--tutor", "t3"]) == 2, "a tutor of no team"
+    assert "t1, t2" in capsys.readouterr().err
+    (event / "hackathon.yaml").write_text((event / "hackathon.yaml").read_text().replace("[t2, t1]", "[t2, t4]"))
+    assert run(["top", "--once", "--tutor", "Mori"]) == 2, "two of one name"
+    assert "t1, t2, t4" in capsys.readouterr().err
+
+
 def test_calm_without_an_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +126,8 @@ def test_calm_without_an_event(
     assert run(["top", "--once", "--no-ask", str(tmp_path / "project")]) == 0
     told = capsys.readouterr().out
     assert "Nothing needs attention" in told and "No runs were found." in told
+    assert run(["top", "--once", "--tutor", "t1", str(tmp_path / "project")]) == 2
+    assert "--tutor needs an event" in capsys.readouterr().err
 
 
 def test_what_others_wrote_steers_no_terminal() -> None:

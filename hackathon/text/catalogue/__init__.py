@@ -70,6 +70,7 @@ FOLDERS = {
     "survey_page": "web",
     "surveys_page": "web",
     "survey_summary": "survey",
+    "tables": "web",
     "teams": "web",
     "text": "text",
     "training": "programs",

@@ -9,6 +9,7 @@ from typing import Any
 
 from hackathon.board.board import Board, Post
 from hackathon.board.people import People
+from hackathon.config.event import Event
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry, key_of
 from hackathon.runs.states import ENDING, HELD, OPEN, QUEUED, RUNNING, SUCCEEDED
@@ -105,7 +106,7 @@ class NowView:
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
     """Return what the template shows; `key`: only the teams of this tutor's account. None: there is no such tutor."""
-    if key and key not in _tutors(source):
+    if key and key not in tutors_of(source.event):
         return None
     return {"view": now_view(source, key)}
 
@@ -133,7 +134,7 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
     well = [each for each in recent if each.state in (RUNNING, ENDING) and look.troubles.matter_of(each) is None]
     counted = {kind: sum(len(each.runs) for each in fresh if each.kind == kind) for kind in KINDS}
     counted["asked"] = len({item.team or item.person for item in asked})
-    tutors, account = _tutors(source), people.account(os.geteuid())
+    tutors, account = tutors_of(source.event), people.account(os.geteuid())
     return NowView(
         items=(*asked[:MOST], *shown),
         left=max(0, len(asked) - MOST) + left,
@@ -157,9 +158,9 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
     )
 
 
-def _tutors(source: Catalog) -> list[str]:
+def tutors_of(event: Event | None) -> list[str]:
     """Return the accounts that tutor a team of the event, in the order of its file."""
-    teams = source.event.teams if source.event is not None else ()
+    teams = event.teams if event is not None else ()
     return list(dict.fromkeys(user for team in teams for user in team.tutors))
 
 

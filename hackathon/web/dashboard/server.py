@@ -38,6 +38,7 @@ from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, p
 from hackathon.web.page import pages as views
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
+from hackathon.web.page.tables import Asked
 from hackathon.web.views.board import mark_of
 from hackathon.web.views.registry import VIEWS, Options, known_options, values_of
 
@@ -196,7 +197,8 @@ class Dashboard:
                 values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
         others = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
-        return self.rendered(template, language, seen, others=others, here=kind, **values)
+        asked = Asked(address_to(language, kind, key), options)
+        return self.rendered(template, language, seen, others=others, here=kind, asked=asked, **values)
 
     def rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
         """Return a page as all viewers get it, but for what `FormPage.filled` puts in."""

@@ -14,12 +14,12 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import CANCELLED, OPEN, SUCCEEDED
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
+from hackathon.web.page import tables
 from hackathon.web.page.sanitize import line
+from hackathon.web.page.tables import PER_PAGE
 from hackathon.web.views.registry import Options, option
 from hackathon.web.views.study import RunRow, run_row
 
-PER_PAGE = 50
-"""Runs of one page."""
 COLUMNS = 4
 """Parameters that have a column of their own: those that differ most among the runs of the page."""
 KEPT = 2000
@@ -153,12 +153,12 @@ def _fits(run: RunEntry, find: str, team: str, study: str, state: str) -> bool:
 def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
     """Return runs in an order of SORTS; those without that value at the end, in either direction."""
     of = SORTS[sort.removeprefix("-")]
-    known, unknown = list[RunEntry](), list[RunEntry]()
-    for run in runs:
-        value = of(run)
-        (unknown if value is None or value == "" or value != value else known).append(run)
-    known.sort(key=lambda run: of(run), reverse=sort.startswith("-"))  # type: ignore[arg-type, return-value]
-    return [*known, *unknown]
+
+    def value(run: RunEntry) -> float | str | None:
+        told = of(run)
+        return None if told == "" or told != told else told
+
+    return tables.ordered(runs, value, descending=sort.startswith("-"))
 
 
 def parameters_of(run: RunEntry, memory: Memory) -> dict[str, str]:

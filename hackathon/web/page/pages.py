@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
 
 from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.units import format_moment, format_size
+from hackathon.web.page.commands import pieces
+from hackathon.web.page.tables import Asked, asking, kept_options, listed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -101,12 +102,13 @@ def render(
     now: float | None = None,
     here: str = "",
     file: str = "",
+    asked: Asked | None = None,
     **values: Any,
 ) -> str:
     """Return a page in a language.
 
     `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making;
-    `file`: the page's own name in a site.
+    `file`: the page's own name in a site; `asked`: None where nobody answers options.
     """
     with speaking(language):
         page: str = environment().get_template(template).render(
@@ -116,6 +118,7 @@ def render(
             link=lambda kind, key="": link(kind, key),
             here=here,
             file=file,
+            asked=asked,
             menu=[(kind, address) for kind in MENU if (address := link(kind, "")) is not None],
             home=link("home", ""),
             style=style() if site.stylesheet is None else "",
@@ -148,7 +151,7 @@ def allowed(text: str) -> str:
 @functools.cache
 def environment() -> "Environment":
     """Return the templates' environment: everything is escaped, and what is not defined is an error."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
     from markupsafe import Markup
 
     made = Environment(
@@ -169,11 +172,13 @@ def environment() -> "Environment":
         below_target=show.below_target,
         doubt_mark=show.doubt_mark,
         markup=Markup,
+        listed=pass_context(listed),
+        kept_options=pass_context(kept_options),
     )
     made.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
-        size=format_size, spec=_spec, code=_code, part=_part, mean=_mean, quartiles=_quartiles,
-        asking=_asking,
+        size=format_size, spec=_spec, code=_code, pieces=pieces, part=_part, mean=_mean, quartiles=_quartiles,
+        asking=asking,
         shell=shlex.quote,  # a name of others in a command to paste
     )  # fmt: skip
     return made
@@ -196,19 +201,8 @@ def _code(text: str) -> "Markup":
     """Return a text with what stands between backticks as code; everything in it is escaped."""
     from markupsafe import Markup, escape
 
-    parts = text.split("`")
-    if len(parts) % 2 == 0:  # a backtick without its other half is a letter like any other
-        return escape(text)
-    marked = (
-        Markup("<code>{}</code>").format(part) if number % 2 else escape(part) for number, part in enumerate(parts)
-    )
+    marked = (Markup("<code>{}</code>").format(part) if what else escape(part) for part, what in pieces(text))
     return Markup("").join(marked)
-
-
-def _asking(address: str, options: Sequence[tuple[str, str]]) -> str:
-    """Return an address with options behind it, those that are empty left out."""
-    query = urlencode([pair for pair in options if pair[1]], quote_via=quote, safe="", errors="surrogateescape")
-    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
 
 
 def _part(part: str) -> str:

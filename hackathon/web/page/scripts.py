@@ -80,6 +80,7 @@ def _page_file(name: str) -> Callable[[Path], bytes]:
 FILES: dict[str, Callable[[Path], bytes]] = {
     "style.css": _page_file("style.css"),
     "plots.js": _page_file("plots.js"),
+    "tables.js": _page_file("tables.js"),
     "live.js": _page_file("live.js"),
     "tutor.js": _page_file("tutor.js"),
     "keys.js": _page_file("keys.js"),
@@ -88,6 +89,6 @@ FILES: dict[str, Callable[[Path], bytes]] = {
 }
 """File name → what returns its content, given a folder of this machine for what takes long to make.
 
-A site links `plots.js` (and a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded when it is
-needed, as is `forms.js` on a site (`page.plot_forms`).
+A site links `plots.js` and `tables.js` (a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded
+when it is needed, as is `forms.js` on a site (`page.plot_forms`).
 """

@@ -38,6 +38,8 @@ class RankStanding:
     """The step of its Meter's newest line."""
     age: str
     """How long ago it wrote last."""
+    written: float
+    """When that was."""
     late: bool
     """Whether the others have written since then."""
 
@@ -75,6 +77,7 @@ def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | No
             hosts.get(rank, ""),
             _step(meters[rank]),
             format_age(max(0.0, now - written[rank])),
+            written[rank],
             newest - written[rank] > max(LATE, now - newest),
         )
         for rank in order[:SHOWN]

@@ -167,7 +167,7 @@ class SiteBuilder:
             subtitle=self.subtitle,
             languages=self.site.languages,
             masked=not (self.rules.users and self.rules.hosts and self.rules.paths),
-            scripts=("plots.js",),
+            scripts=("plots.js", "tables.js"),
             stylesheet="style.css",
             policy=POLICY,
             logo=self._logo(),
@@ -234,7 +234,7 @@ class SiteBuilder:
     def _files(self, folder: Path, names: set[str], made: BuiltPart) -> None:
         if self.logo is not None and self.logo_name in names:
             write_whole(folder / self.logo_name, self.logo.raw)
-        for name in ("style.css", "plots.js", "forms.js", "vega.js"):
+        for name in ("style.css", "plots.js", "tables.js", "forms.js", "vega.js"):
             if name not in names:
                 continue
             try:

@@ -16,7 +16,7 @@ from hackathon.web.crate.crate import shipped_hashes
 from hackathon.web.masking.encoded import readable
 from hackathon.web.masking.mask import Mask
 
-OWN = frozenset({"style.css", "plots.js", "forms.js", "vega.js"})
+OWN = frozenset({"style.css", "plots.js", "tables.js", "forms.js", "vega.js"})
 """Files that come with the toolkit."""
 LONGEST = 4 << 20
 """Bytes of a file that are looked at."""

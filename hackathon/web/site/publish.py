@@ -31,7 +31,7 @@ from hackathon.web.site.build import SiteBuilder, made_by
 from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage
 from hackathon.web.views import published_surveys
 
-SCRIPTS = ("plots.js", "forms.js", "vega.js")
+SCRIPTS = ("plots.js", "tables.js", "forms.js", "vega.js")
 LARGEST_LOGO = 200_000
 """Bytes; it is on every page."""
 WORTH = 40

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hackathon.index.record import key_of
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 from hackathon.web.page import sanitize as clean
+from hackathon.web.views.registry import Options, option
 
 SHOWN = 200
 """Solved posts that a page shows, the newest ones; the others are found by `hackathon board search`."""
@@ -75,6 +76,14 @@ class PostView:
     mine: bool = False
     """Whether whoever looks may close it: who wrote it, and tutors."""
 
+    def has(self, words: Sequence[str]) -> bool:
+        """Return whether all words (in small letters) are in what a page shows of it."""
+        about = (self.title, self.text, self.person, self.team, self.part, self.rule, self.run_id, self.short)
+        found = (self.finding, self.evidence, self.place, self.advice)
+        steps = (text for step in self.steps for text in (step.person, step.text))
+        everything = "\n".join((*about, *found, *steps)).casefold() if words else ""
+        return all(word in everything for word in words)
+
 
 @dataclass(frozen=True)
 class BoardView:
@@ -96,26 +105,36 @@ class BoardView:
     """Whether people are named."""
     tutoring: bool = False
     """Whether whoever looks is a tutor of the event: then requests can be taken."""
+    find: str = ""
+    """Words that all posts on the page have; empty: no filter."""
+    all: int = 0
+    """How many posts there are, found or not."""
 
     @property
     def count(self) -> int:
-        """How many posts there are."""
+        """How many posts were found."""
         return len(self.open) + len(self.answered) + len(self.solved) + self.older
 
 
-def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return what the board's template shows; None on a site whose event does not publish its board."""
+def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
+    """Return what the board's template shows; None on a site whose event does not publish its board.
+
+    Option: `find`, words that a post has anywhere in it.
+    """
     rules = source.event.publish if source.event is not None else Publish()
-    return {"view": board_view(source)} if source.live or rules.board else None
+    return {"view": board_view(source, option(options, "find"))} if source.live or rules.board else None
 
 
-def board_view(source: Catalog) -> BoardView:
-    """Return the event's board for a page; without authors, paths and log lines where the event does not allow them."""
+def board_view(source: Catalog, find: str = "") -> BoardView:
+    """Return the event's board for a page, of the posts that have all words of `find` in what is shown of them.
+
+    Without authors, paths and log lines where the event does not allow them.
+    """
     board, problem = read(source)
     if board is None:
         return BoardView(there=bool(problem), problems=(problem,) if problem else ())
     rules = source.event.publish if source.event is not None else Publish()
-    shown = _Shown(source, board.people, rules)
+    shown, words = _Shown(source, board.people, rules), find.casefold().split()
     groups: dict[str, list[Post]] = {"open": [], "answered": [], "solved": []}
     for post in board.posts:
         if source.hidden and source.hidden.intersection(
@@ -125,12 +144,15 @@ def board_view(source: Catalog) -> BoardView:
         groups["open" if post.state == "taken" else post.state].append(post)
     waiting = sorted(groups["open"], key=lambda post: (post.kind != "ask", post.time))
     solved = sorted(groups["solved"], key=lambda post: post.solved.time if post.solved else 0.0, reverse=True)
+    found = [each for each in shown.posts(solved if words else solved[:SHOWN]) if each.has(words)]
     return BoardView(
         there=True,
-        open=shown.posts(waiting),
-        answered=shown.posts(reversed(groups["answered"])),
-        solved=shown.posts(solved[:SHOWN]),
-        older=max(0, len(solved) - SHOWN),
+        open=tuple(each for each in shown.posts(waiting) if each.has(words)),
+        answered=tuple(each for each in shown.posts(reversed(groups["answered"])) if each.has(words)),
+        solved=tuple(found[:SHOWN]),
+        older=max(0, (len(found) if words else len(solved)) - SHOWN),
+        find=" ".join(find.split()),
+        all=sum(map(len, groups.values())),
         passed=sum(each.count for each in board.passed),
         problems=tuple(message(identifier, **values) for identifier, values in board.place.problems)
         if source.live

@@ -80,6 +80,8 @@ class Speed:
     """Bus bandwidth of the largest message in GB/s."""
     size: str
     """That message."""
+    bytes: float | None
+    """Its size."""
     day: str
 
 
@@ -283,6 +285,7 @@ def _speeds(entry: dict[str, Any]) -> list[Speed]:
                 bandwidth=_finite(found["fits"].get("large", {}).get("beta_gb_s")),
                 bus=_finite(found.get("busbw_gb_s")),
                 size=_binary(size) if size else "",
+                bytes=size,
                 day=line(str(entry.get("date", ""))[:10]),
             )
         )

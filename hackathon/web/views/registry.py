@@ -4,6 +4,7 @@ import importlib
 from typing import Any, NamedTuple
 
 from hackathon.index.catalog import Catalog
+from hackathon.web.page.tables import is_option
 
 VIEWS = {
     "now": ("now.html.j2", "hackathon.web.attention.now"),
@@ -35,8 +36,9 @@ OPTIONS = {
     "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),
     "compare": frozenset({"run", "x", "y", "smooth"}),
     "scaling": frozenset({"team", "references"}),
+    "board": frozenset({"find"}),
 }
-"""Kind → the options that its `values(source, key, options)` takes; of others the addresses have none."""
+"""Kind → the options that its `values(source, key, options)` takes; its tables have their own (`is_option`)."""
 LONGEST_OPTION, MOST_OPTIONS = 200, 64
 
 
@@ -52,7 +54,11 @@ class PageAddress(NamedTuple):
 def known_options(kind: str, pairs: Options) -> Options:
     """Return those options that a kind of page takes, without empty and endless ones."""
     names = OPTIONS.get(kind, frozenset())
-    kept = [(name, value) for name, value in pairs if name in names and 0 < len(value) <= LONGEST_OPTION]
+    kept = [
+        (name, value)
+        for name, value in pairs
+        if (name in names and 0 < len(value) <= LONGEST_OPTION) or is_option(kind, name, value)
+    ]
     return tuple(kept[:MOST_OPTIONS])
 
 
@@ -68,5 +74,6 @@ def values_of(kind: str, key: str, source: Catalog, options: Options = ()) -> tu
     template, module = VIEWS[kind]
     answer = importlib.import_module(module).values
     values: dict[str, Any] | None
-    values = answer(source, key, options) if options and kind in OPTIONS else answer(source, key)
+    own = tuple(pair for pair in options if pair[0] in OPTIONS.get(kind, ()))
+    values = answer(source, key, own) if own else answer(source, key)
     return None if values is None else (template, values)

@@ -33,6 +33,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "\b\n"
         "  hackathon top\n"
         "  hackathon top --team Aurora\n"
+        "  hackathon top --tutor t05           the teams of one tutor\n"
         "  hackathon top --once --json",
         "要対応の実行を端末に表示します。質問、失敗とその原因、長く待っている実行、進行のない実行、GPU "
         "の使用率が低い実行、そして順調な実行の順です。FOLDER はイベントのフォルダ、または runs "
@@ -42,6 +43,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "\b\n"
         "  hackathon top\n"
         "  hackathon top --team Aurora\n"
+        "  hackathon top --tutor t05           1 人のチューターの担当チーム\n"
         "  hackathon top --once --json",
     ),
     "option_once": ("Print once and exit.", "一度だけ表示する"),
@@ -65,6 +67,10 @@ PAGES: dict[str, tuple[str, str]] = {
         "既定ではソケットのとき有効。ポートで --write を指定すると、使えるブラウザは 1 つ",
     ),
     "option_only_team": ("Only this team's runs.", "このチームの実行だけ"),
+    "option_only_tutor": (
+        "Only the teams of this tutor (account or name).",
+        "このチューター（アカウントか名前）が担当するチームだけ",
+    ),
     "option_page_title": ("Title of the pages.", "ページの見出しの名前"),
     "publish_short": ("Write the event's site, or pages of studies.", "イベントのサイトや測定のページを書き出す"),
     "publish_help": (

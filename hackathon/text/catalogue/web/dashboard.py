@@ -61,6 +61,15 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "--team needs an event: there is no hackathon.yaml here",
         "--team にはイベントが必要ですが、hackathon.yaml が見つかりません",
     ),
+    "no_tutor": (
+        "{tutor} is not the tutor of any team in this event",
+        "このイベントに {tutor} が担当するチームはありません",
+    ),
+    "no_tutor_hint": ("tutors of teams: {tutors}", "担当のあるチューター: {tutors}"),
+    "tutor_without_event": (
+        "--tutor needs an event: there is no hackathon.yaml here",
+        "--tutor にはイベントが必要ですが、hackathon.yaml が見つかりません",
+    ),
     "running": (
         "a dashboard is already running at {path}",
         "{path} ではすでにダッシュボードが動いています",

@@ -1,0 +1,230 @@
+"""Tables that a reader sorts, filters and turns over: by options in the page's address, over rows as they are shown.
+
+A template puts a table into `{% call listed("points") %}`. Its rows are HTML of our own templates, in which all that
+somebody wrote is escaped: a tag is one of ours, and rows and cells are found by theirs. A cell is worth what it shows,
+or its `data-order` where that tells no order ("5 min ago"). Where no server answers, `tables.js` does the same in the
+browser, and without it the rows stand in the order in which they were made.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import unescape
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from jinja2.runtime import Context
+    from markupsafe import Markup
+
+Pairs = Sequence[tuple[str, str]]
+
+PER_PAGE = 50
+"""Rows of one page."""
+SEARCHED = 10
+"""A table with more rows has a field to filter them."""
+TABLES: dict[str, frozenset[str]] = {
+    "now": frozenset({"well"}),
+    "teams": frozenset({"teams"}),
+    "team": frozenset({"studies", "speedups", "runs"}),
+    "study": frozenset({"points", "runs", "trials"}),
+    "run": frozenset({"ranks", "hosts"}),
+    "profile": frozenset({"ranks", "operators", "kernels", "device", "roof"}),
+    "scaling": frozenset({"overview", "references"}),
+    "cluster": frozenset({"queues", "speeds"}),
+    "surveys": frozenset({"surveys"}),
+}
+"""Kind of page → its tables. Where a page has several of one name, they are numbered from 1: `queues2`."""
+ABSENT = frozenset({"", "–", "?", "[removed]"})
+"""What stands in a cell without a value; it comes last in either direction."""
+
+_NAME = re.compile(r"([a-z]{1,20})(?:[1-9][0-9]?)?\.(sort|find|page)")
+_VALUES = {
+    "sort": re.compile(r"-?[1-9][0-9]?"),
+    "find": re.compile(r".{1,200}", re.DOTALL),
+    "page": re.compile(r"[1-9][0-9]{0,5}"),
+}
+_TABLE = re.compile(
+    r"(?P<tag><table\b)(?P<before>[^>]*>.*?<thead[^>]*>)(?P<head>.*?)(?P<between></thead>\s*<tbody>)(?P<rows>.*?)(?P<after></tbody>)",
+    re.DOTALL,
+)
+_ROW = re.compile(r"<tr\b.*?</tr>\s*", re.DOTALL)
+_CELL = re.compile(r"<(?P<tag>t[hd])\b(?P<attributes>[^>]*)>(?P<content>.*?)</(?P=tag)>", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_SPOKEN = re.compile(r'<span class="spoken">.*?</span>', re.DOTALL)
+_ORDER = re.compile(r'\bdata-order="([^"]*)"')
+_LABEL = re.compile(r'\baria-label="([^"]*)"')
+_NUMBER = re.compile(r"[-+\u2212]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_DIGITS = re.compile(r"([0-9]+)")
+
+Row = TypeVar("Row")
+Value = tuple[int, float, tuple[tuple[int, int, str], ...]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader asked of a page."""
+
+    address: str
+    """Of the page, without options."""
+    options: Pairs = ()
+
+    def of(self, table: str) -> dict[str, str]:
+        """Return what was asked of one table: sort, find and page, those that were."""
+        return {name.partition(".")[2]: value for name, value in self.options if name.partition(".")[0] == table}
+
+    def with_(self, table: str, **changed: str) -> list[tuple[str, str]]:
+        """Return all options with those of one table changed, on its first page unless a page is named."""
+        changed = {"page": "", **changed}
+        names = {f"{table}.{what}" for what in changed}
+        others = [pair for pair in self.options if pair[0] not in names]
+        return [*others, *((f"{table}.{what}", value) for what, value in changed.items() if value)]
+
+    def fields(self, table: str) -> list[tuple[str, str]]:
+        """Return what a form for the words of one table takes along."""
+        return [*parse_qsl(self.address.partition("?")[2], errors="surrogateescape"), *self.with_(table, find="")]
+
+
+def asking(address: str, options: Pairs) -> str:
+    """Return an address with options behind it, those that are empty left out."""
+    query = urlencode([pair for pair in options if pair[1]], quote_via=quote, safe="", errors="surrogateescape")
+    return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
+
+
+def is_option(kind: str, name: str, value: str) -> bool:
+    """Return whether a kind of page has the table that an option is about, and the option can mean anything."""
+    match = _NAME.fullmatch(name)
+    return bool(match and match[1] in TABLES.get(kind, ()) and _VALUES[match[2]].fullmatch(value))
+
+
+def kept_options(context: "Context") -> list[tuple[str, str]]:
+    """Return the options of all tables, for other forms of the page."""
+    asked: Asked | None = context.get("asked")
+    return [pair for pair in asked.options if "." in pair[0]] if asked else []
+
+
+def value_of(text: str) -> Value | None:
+    """Return how a text is ordered: numbers by their size before all else, the digits in a name too; None: absent.
+
+    What follows a number (a unit, the rest of a date or of a clock) counts where the numbers are the same.
+    """
+    text = text.strip()
+    if text in ABSENT:
+        return None
+    match = _NUMBER.match(text)
+    number = float(match[0].replace(",", "").replace("\u2212", "-")) if match else 0.0
+    parts = _DIGITS.split(text[match.end() if match else 0 :].casefold())
+    # Digits as (how many, which): a number of any length, and none is made.
+    rest = tuple(
+        (0, len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (1, 0, part) for place, part in enumerate(parts)
+    )
+    return (0 if match else 1, number, rest)
+
+
+def ordered(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
+    """Return rows in the order of a value, as they were where it is the same; without one (None): last, either way."""
+    pairs = [(value(row), row) for row in rows]
+    known = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: pair[0], reverse=descending)
+    return [row for _, row in known] + [row for told, row in pairs if told is None]
+
+
+def listed(context: "Context", name: str, caller: "Callable[[], Markup]") -> "Markup":
+    """Return the table that a template's block makes, as the reader asked for it; one without rows stays as it is."""
+    made = caller()
+    site, asked = context.get("site"), context.get("asked")
+    found = _TABLE.search(made) if site is not None and (asked or site.scripts) else None
+    rows = _ROW.findall(found["rows"]) if found else []
+    if found is None or len(rows) < 2:
+        return made
+    if asked is None:
+        label = type(made).escape(message("tables.filter"))
+        return _joined(made, found, found["head"], found["rows"], f'data-list="{label}"')
+    parts: Any = context.environment.get_template("table_parts.html.j2").module
+    return _Listed(name, asked, made, found, rows, parts).shown()
+
+
+def _joined(made: "Markup", found: re.Match[str], head: str, rows: str, attribute: str) -> "Markup":
+    inner = f"{found['tag']} {attribute}{found['before']}{head}{found['between']}{rows}{found['after']}"
+    return type(made)(f"{made[: found.start()]}{inner}{made[found.end() :]}")
+
+
+class _Listed:
+    """One table on its way to a reader."""
+
+    def __init__(
+        self, name: str, asked: Asked, made: "Markup", found: re.Match[str], rows: list[str], parts: Any
+    ) -> None:
+        self.name, self.asked, self.made, self.found, self.all, self.parts = name, asked, made, found, rows, parts
+        wish = asked.of(name)
+        self.heads = list(_CELL.finditer(found["head"]))
+        self.sort, self.descending = int(wish.get("sort", "0").removeprefix("-")), wish.get("sort", "")[:1] == "-"
+        if not (0 < self.sort <= len(self.heads)) or not _seen(self.heads[self.sort - 1]["content"]):
+            self.sort = 0
+        self.find = " ".join(wish.get("find", "").split())
+        words = self.find.casefold().split()
+        self.rows = [row for row in rows if all(word in _text(row, " ").casefold() for word in words)]
+        if self.sort:
+            self.rows = ordered(self.rows, lambda row: value_of(_cell(row, self.sort)), descending=self.descending)
+        self.pages = max(1, math.ceil(len(self.rows) / PER_PAGE))
+        self.page = min(self.pages, int(wish.get("page", "1")))
+
+    def shown(self) -> "Markup":
+        """Return the table with links in its heads, a field above it and the ways to its other pages below it."""
+        label = _LABEL.search(self.made[: self.found.start()])
+        title = unescape(label[1]) if label else self.name
+        rows = "".join(self.rows[(self.page - 1) * PER_PAGE : self.page * PER_PAGE])
+        body = _joined(self.made, self.found, self._head(), rows, f'id="list-{self.name}"')
+        finder = ""
+        if len(self.all) > SEARCHED or self.find:
+            finder = self.parts.finder(
+                f"{self.asked.address.partition('?')[0]}#list-{self.name}", f"{self.name}.find", title,
+                self.asked.fields(self.name), self.find, len(self.rows), len(self.all), self._address(find=""),
+            )  # fmt: skip
+        before = self._address(page=str(self.page - 1)) if self.page > 1 else ""
+        after = self._address(page=str(self.page + 1)) if self.page < self.pages else ""
+        pager = self.parts.pager(title, self.page, self.pages, before, after)
+        return type(self.made)(f"{finder}{body}{pager}")
+
+    def _address(self, **changed: str) -> str:
+        return f"{asking(self.asked.address, self.asked.with_(self.name, **changed))}#list-{self.name}"
+
+    def _head(self) -> str:
+        """Return the heads, those that somebody sees as links that sort: numbers with the largest first."""
+        made, end = "", 0
+        for column, head in enumerate(self.heads, 1):
+            made, end = made + self.found["head"][end : head.start()], head.end()
+            if not _seen(head["content"]):
+                made += head[0]
+                continue
+            values = (value_of(_cell(row, column)) for row in self.all)
+            first = next((value for value in values if value is not None), None)
+            largest = first is not None and first[0] == 0
+            direction = ("ascending", "descending")[self.descending] if column == self.sort else ""
+            if direction:
+                largest = not self.descending
+            content = type(self.made)(head["content"])
+            link = self.parts.head(content, self._address(sort=f"{'-' * largest}{column}"), direction)
+            told = f' aria-sort="{direction}"' if direction else ""
+            made += f"<{head['tag']}{head['attributes']}{told}>{link}</{head['tag']}>"
+        return made + self.found["head"][end:]
+
+
+def _text(markup: str, between: str = "") -> str:
+    return " ".join(unescape(_TAG.sub(between, markup)).split())
+
+
+def _seen(content: str) -> str:
+    """Return what is seen of a head."""
+    return _text(_SPOKEN.sub("", content))
+
+
+def _cell(row: str, column: int) -> str:
+    """Return what a cell of a row is ordered by; empty where the row has none."""
+    for number, cell in enumerate(_CELL.finditer(row), 1):
+        if number == column:
+            own = _ORDER.search(cell["attributes"])
+            return unescape(own[1]) if own else _text(cell["content"])
+    return ""
