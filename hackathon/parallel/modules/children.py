@@ -78,7 +78,7 @@ def entered(tensor: torch.Tensor, *, copied: bool) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class ModuleRange:
     """Consecutive modules of a chain: their positions in it, their paths, and the loss if it is among them."""
 
     numbers: tuple[int, ...]
@@ -112,7 +112,7 @@ class Children(nn.Module):
     """A stage of a chain as the runtime runs it: flat inputs and received tensors go in, flat tensors come out."""
 
     def __init__(
-        self, stretch: Stretch, value: pytree.TreeSpec, target: pytree.TreeSpec, handed: Handed, *, starts: bool,
+        self, stretch: ModuleRange, value: pytree.TreeSpec, target: pytree.TreeSpec, handed: Handed, *, starts: bool,
         training: bool, copied: bool,
     ) -> None:  # fmt: skip
         """`value`, `target`: structures of what goes in; `starts`: whether the chain does. `copied`: see `entered`."""
@@ -124,7 +124,7 @@ class Children(nn.Module):
 
     def forward(self, *values: Any) -> tuple[torch.Tensor, ...]:
         """Return the tensors that are handed on. Raises RequestError if they are not like those of the example."""
-        stretch: Stretch = self.__dict__["stretch"]
+        stretch: ModuleRange = self.__dict__["stretch"]
         if self._starts:
             count = self._value.num_leaves
             given, targets = values[:count], values[count:]

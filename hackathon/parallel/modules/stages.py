@@ -19,7 +19,7 @@ from hackathon.parallel.live.exchange import Messenger, flat_bytes
 from hackathon.parallel.live.split import StagePart, Value
 from hackathon.parallel.live.state import Holding
 from hackathon.parallel.modules.chain import ModuleChain
-from hackathon.parallel.modules.children import Children, Handed, Stretch, TensorForm, entered, evaluating
+from hackathon.parallel.modules.children import Children, Handed, ModuleRange, TensorForm, entered, evaluating
 from hackathon.text.errors import HackathonError, RequestError
 
 
@@ -62,7 +62,7 @@ class ModuleStages:
             mine = [at for at in range(len(chain.paths)) if stage_of[chain.operators[at]] == stage]
             paths = tuple(chain.paths[each] for each in mine)
             modules = tuple(chain.modules[each] for each in mine)
-            self._stretches.append(Stretch(tuple(mine), paths, modules, stage == count - 1, loss))
+            self._stretches.append(ModuleRange(tuple(mine), paths, modules, stage == count - 1, loss))
         trained = [any(each.requires_grad for m in s.modules for each in m.parameters()) for s in self._stretches]
         self._trains = [any(trained[: stage + 1]) for stage in range(count)]
         """Whether gradients come back to each stage: whether it or one before it has a trainable parameter."""
@@ -160,7 +160,7 @@ class ModuleStages:
         if training:
             memo: dict[int, Any] = {id(each): each for each in modules.parameters()}
             modules = nn.ModuleList(copy.deepcopy(list(stretch.modules), memo))
-        ran = Stretch(stretch.numbers, stretch.paths, tuple(modules), stretch.ends, stretch.loss)
+        ran = ModuleRange(stretch.numbers, stretch.paths, tuple(modules), stretch.ends, stretch.loss)
         buffers = {name: (each, each.clone()) for name, each in self._named_buffers(ran)} if training else {}
         at = ["loss"]
         given: list[tuple[torch.Tensor, int]] = []
@@ -201,7 +201,7 @@ class ModuleStages:
         made = pytree.tree_map(lambda each: each.detach() if isinstance(each, torch.Tensor) else each, made)
         return made, _Seen(handed, tuple(changed), writes)
 
-    def _named_buffers(self, stretch: Stretch) -> list[tuple[str, torch.Tensor]]:
+    def _named_buffers(self, stretch: ModuleRange) -> list[tuple[str, torch.Tensor]]:
         return [
             (f"{path}.{name}", each) for path, module in zip(stretch.paths, stretch.modules, strict=True)
             for name, each in module.named_buffers(remove_duplicate=False)
