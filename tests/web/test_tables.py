@@ -20,7 +20,7 @@ from hackathon.web.dashboard.server import address_of, address_to
 from hackathon.web.page.commands import COMMANDS, is_command, pieces
 from hackathon.web.page.pages import Site, environment, render
 from hackathon.web.page.scripts import FILES
-from hackathon.web.page.tables import ABSENT, PER_PAGE, TABLES, Asked, is_option, ordered, value_of
+from hackathon.web.page.tables import ABSENT, PER_PAGE, TABLES, PageOptions, is_option, ordered, value_of
 from hackathon.web.views.registry import OPTIONS, VIEWS, known_options, values_of
 from support.pages.dashboard import Served, Told, serving
 from support.pages.rendered import HOSTILE, Page, read
@@ -43,7 +43,7 @@ CELLS = st.text(
 def shown(rows: list[tuple[str, str]], *options: tuple[str, str], live: bool = True) -> str:
     """Return the table of a test as a reader gets it who asked for it so."""
     site = Site("Event", live=live, scripts=["some.js"])
-    asked = Asked("/en/study?key=a%20b", options) if live else None
+    asked = PageOptions("/en/study?key=a%20b", options) if live else None
     return environment().from_string(BLOCK).render(site=site, asked=asked, rows=rows)
 
 
@@ -72,7 +72,7 @@ def study_page(count: int, *options: tuple[str, str], language: str = "en") -> s
     def link(kind: str, key: str) -> str:
         return address_to(language, kind, key)
 
-    asked = Asked(address_to(language, "study", KEY), known_options("study", options))
+    asked = PageOptions(address_to(language, "study", KEY), known_options("study", options))
     template, values = found
     return render(template, Site("Event", live=True), language, link, here="study", asked=asked, **values)
 
@@ -229,7 +229,7 @@ def test_a_cell_may_say_its_order() -> None:
     block = BLOCK.replace('<td class="n">{{ value }}', '<td class="n" data-order="{{ value }}">{{ value|length }}')
     rows = [("a", "3"), ("b", ""), ("c", "20")]
     made = environment().from_string(block).render(
-        site=Site("Event", live=True), asked=Asked("/en/study", [("points.sort", "-3")]), rows=rows
+        site=Site("Event", live=True), asked=PageOptions("/en/study", [("points.sort", "-3")]), rows=rows
     )  # fmt: skip
     assert names(made) == ["c", "a", "b"]
 

@@ -38,7 +38,7 @@ from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, p
 from hackathon.web.page import pages as views
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
-from hackathon.web.page.tables import Asked
+from hackathon.web.page.tables import PageOptions
 from hackathon.web.views.board import mark_of
 from hackathon.web.views.registry import VIEWS, Options, known_options, values_of
 
@@ -197,7 +197,7 @@ class Dashboard:
                 values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
         others = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
         seen = f"{self.pages.nonce}.{number}"
-        asked = Asked(address_to(language, kind, key), options)
+        asked = PageOptions(address_to(language, kind, key), options)
         return self.rendered(template, language, seen, others=others, here=kind, asked=asked, **values)
 
     def rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:

@@ -2,12 +2,13 @@
 
 import re
 
+from hackathon.schedulers.client_commands import CLIENT_COMMANDS
+
 _WORDS = (
-    "bash cd chmod conda df env export file find git hackathon head hf horovodrun id ip kubectl ldd lfs ls lscpu man "
-    "module mpirun nvidia-smi pbsnodes pip pjstat ps python python3 qdel qhost qselect qstat qsub quota sacct sbatch "
-    "scancel scontrol sed sinfo source spack squeue srun ssh ssh-keygen torchrun ulimit uname unset which"
+    "bash cd chmod conda df env export file find git hackathon head hf horovodrun id ip ldd lfs ls lscpu man module "
+    "mpirun nvidia-smi pip ps python python3 quota sed source spack ssh ssh-keygen torchrun ulimit uname unset which"
 )
-COMMANDS = frozenset(_WORDS.split())
+COMMANDS = frozenset(_WORDS.split()) | CLIENT_COMMANDS
 """First words of the commands that advice names; a word of these alone (`mpirun`) is a name, not a command."""
 _ASSIGNED = re.compile(r"(?:[A-Z][A-Z0-9_]*=(?:\$\([^)]*\)|\S+)\s+)*")
 

@@ -21,7 +21,7 @@ from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
 from hackathon.text.units import format_moment, format_size
 from hackathon.web.page.commands import pieces
-from hackathon.web.page.tables import Asked, asking, kept_options, listed
+from hackathon.web.page.tables import PageOptions, asking, kept_options, listed
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -102,7 +102,7 @@ def render(
     now: float | None = None,
     here: str = "",
     file: str = "",
-    asked: Asked | None = None,
+    asked: PageOptions | None = None,
     **values: Any,
 ) -> str:
     """Return a page in a language.

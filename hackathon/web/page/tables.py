@@ -65,7 +65,7 @@ Value = tuple[int, float, tuple[tuple[int, int, str], ...]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageOptions:
     """What a reader asked of a page."""
 
     address: str
@@ -102,7 +102,7 @@ def is_option(kind: str, name: str, value: str) -> bool:
 
 def kept_options(context: "Context") -> list[tuple[str, str]]:
     """Return the options of all tables, for other forms of the page."""
-    asked: Asked | None = context.get("asked")
+    asked: PageOptions | None = context.get("asked")
     return [pair for pair in asked.options if "." in pair[0]] if asked else []
 
 
@@ -155,7 +155,7 @@ class _Listed:
     """One table on its way to a reader."""
 
     def __init__(
-        self, name: str, asked: Asked, made: "Markup", found: re.Match[str], rows: list[str], parts: Any
+        self, name: str, asked: PageOptions, made: "Markup", found: re.Match[str], rows: list[str], parts: Any
     ) -> None:
         self.name, self.asked, self.made, self.found, self.all, self.parts = name, asked, made, found, rows, parts
         wish = asked.of(name)
