@@ -45,7 +45,7 @@ def seed_module(number: int) -> None:
     """Seed the generators of torch, Python and NumPy for the module at a place in a chain; -1: for its loss."""
     seed = mixed(Moment.seed, Moment.step, Moment.micro_batch, number)
     torch.default_generator.manual_seed(seed)  # torch.manual_seed takes 80 µs, for devices that this rank does not use
-    if torch.cuda.is_initialized():
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         torch.cuda.manual_seed(seed)
     random.seed(seed)
     if "numpy" in sys.modules:
