@@ -273,14 +273,17 @@ class Positive(nn.Module):
 
 def refusals(out: Path) -> dict[str, Any]:
     """Return what each rank is told of stages that cannot be run."""
-    norm, lines = nn.BatchNorm1d(5), [nn.Linear(5, 5), nn.Linear(5, 3)]
-    batch, loss = (torch.randn(4, 5), torch.randint(0, 3, (4,))), F.cross_entropy
+    norm, batch, loss = nn.BatchNorm1d(5), (torch.randn(4, 5), torch.randint(0, 3, (4,))), F.cross_entropy
+
+    def line(outside: int = 5) -> nn.Module:
+        return nn.Linear(5, outside)  # a model belongs to AutoParallel afterwards: each has layers of its own
+
     models = {
-        "objects": ([lines[0], Objects(), First(), lines[1]], 2),
-        "objects in one stage": ([lines[0], Objects(), First(), lines[1]], 3),
-        "statistics": ([norm, lines[0], norm, lines[1]], 1),
-        "failing": ([lines[0], lines[1], Failing()], 1),
-        "shapes": ([lines[0], Positive(), lines[1]], 2),
+        "objects": ([line(), Objects(), First(), line(3)], 2),
+        "objects in one stage": ([line(), Objects(), First(), line(3)], 3),
+        "statistics": ([norm, line(), norm, line(3)], 1),
+        "failing": ([line(), line(3), Failing()], 1),
+        "shapes": ([line(), Positive(), line(3)], 2),
     }  # fmt: skip
     found = {}
     for name, (layers, cut) in models.items():
@@ -288,7 +291,7 @@ def refusals(out: Path) -> dict[str, Any]:
         plan = plan_of(paths_of(model), [cut], [1, 1], 2)
 
         def made(model: nn.Module = model, plan: Any = plan) -> Any:
-            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED)
+            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED, timeout=60)
 
         told = partitioned_ranks.refused(made)
         both: list[Any] = [None, None]
