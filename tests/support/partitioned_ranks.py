@@ -509,7 +509,7 @@ SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "shard-2": lambda out: sharded("untied", [2], 4, optimizer=adam, clip=0.05),
     "shard-2-bf16": lambda out: sharded("untied", [2], 2, bf16=True),
     "shard-2-2": lambda out: sharded("unet", [2, 2], 4, recompute=True),
-    "shard-1-3": lambda out: sharded("gpt", [1, 3], 6, clip=0.5),
+    "shard-1-3": lambda out: sharded("gpt", [1, 3], 6, clip=0.1),
     "shard-checkpoints": lambda out: checkpoints(out, (True, True, True)),
     "meta": on_meta,
     "dies": dies,
