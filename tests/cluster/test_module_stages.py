@@ -15,8 +15,8 @@ from support.paths import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
-    "in place", "mapping", "loss alone", "gpipe", "recompute", "bf16", "averaging", "tied", "checkpoints of modules",
-    "own plan", "refusals",
+    "in place", "mapping", "loss alone", "gpipe", "interleaved", "recompute", "bf16", "averaging", "tied",
+    "checkpoints of modules", "own plan", "refusals",
 )  # fmt: skip
 THREE = ("replicas", "tied replicas")
 """Scenarios of tests/support/module_ranks.py."""
@@ -53,10 +53,12 @@ def _is_equal(found: dict[str, Any], limit: float, *, buffers: bool = True) -> N
     assert found["moved"] > 1e-3, found  # the three steps have trained something
 
 
-@pytest.mark.parametrize("name", ["in place", "mapping", "loss alone", "gpipe", "recompute", "averaging"])
+@pytest.mark.parametrize(
+    "name", ["in place", "mapping", "loss alone", "gpipe", "interleaved", "recompute", "averaging"]
+)
 def test_two_stages_of_modules_are_equal_in_each_bit(two: dict[str, Any], name: str) -> None:
     _is_equal(two[name], 0.0)
-    assert two[name]["in flight"] == ([2, 2] if name == "gpipe" else [2, 1])
+    assert two[name]["in flight"] == {"gpipe": [2, 2], "interleaved": [4, 3]}.get(name, [2, 1])
     assert two[name]["evaluation"] == two[name]["again"] == 0.0 and two[name]["trains"]
     assert two[name]["last"] < 1e-5  # a batch of another size, whose products are summed in another order
 

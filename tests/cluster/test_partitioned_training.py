@@ -16,11 +16,13 @@ from support.paths import ROOT
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
     "chain-2", "unet-2", "untied-2", "untied-2-gpipe", "chain-2-recompute", "schedule-2", "own-plan-2", "bf16-2",
-    "compiled-2", "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "hangs",
+    "compiled-2", "tied-2", "tied-2-broken", "clip-2", "different-2", "unseeded-2", "shard-2", "shard-2-bf16",
+    "interleaved-2", "interleaved-2-recompute", "zero-bubble-2", "interleaved-2-checkpoint", "hangs",
 )  # fmt: skip
 FOUR = (
     "unet-4", "untied-4", "replicas-1-3", "replicas-1-2-1", "replicas-2-1-1", "replicas-broken", "replicas-tied-broken",
-    "checkpoints", "meta", "dies",
+    "checkpoints", "meta", "shard-2-2", "shard-1-3", "shard-checkpoints", "zero-bubble-4", "interleaved-2x2",
+    "zero-bubble-2x2", "dies",
 )  # fmt: skip
 """Scenarios of tests/support/partitioned_ranks.py; the last of each ends its processes."""
 CLOSE = 1e-6
@@ -74,6 +76,26 @@ def test_four_stages_are_equal_in_each_bit(four: dict[str, Any], name: str) -> N
     assert four[name]["evaluation"] == 0.0
 
 
+@pytest.mark.parametrize("name", ["interleaved-2", "interleaved-2-recompute", "zero-bubble-2", "zero-bubble-4"])
+def test_several_stages_in_each_process_are_equal_in_each_bit(
+    two: dict[str, Any], four: dict[str, Any], name: str
+) -> None:
+    found = (four if name == "zero-bubble-4" else two)[name]
+    _is_equal(found, 0.0)
+    assert found["evaluation"] == 0.0
+
+
+@pytest.mark.parametrize("name", ["interleaved-2x2", "zero-bubble-2x2"])
+def test_several_stages_in_each_process_with_replicas_and_tied_weights(four: dict[str, Any], name: str) -> None:
+    _is_equal(four[name], CLOSE)
+    assert four[name]["evaluation"] < 1e-5
+
+
+def test_a_checkpoint_of_interleaved_stages_goes_on_with_one_stage_in_each_process(two: dict[str, Any]) -> None:
+    found = two["interleaved-2-checkpoint"]
+    assert found["loaded"] == 0.0 and found["gone on"] < CLOSE and found["moved"] > 1e-3
+
+
 def test_bf16_rounds_as_in_the_plain_program(two: dict[str, Any]) -> None:
     _is_equal(two["bf16-2"], 0.0)
 
@@ -108,6 +130,55 @@ def test_without_the_sum_over_tied_weights_or_replicas_the_numbers_differ(
 
 def test_a_checkpoint_goes_on_under_another_plan_and_in_the_plain_program(four: dict[str, Any]) -> None:
     found = four["checkpoints"]
+    assert found["loaded"] == 0.0 and found["state_dict"] == 0.0
+    assert found["other plan"] < CLOSE and found["plain"] < CLOSE
+    assert found["moved"] > 1e-3
+
+
+@pytest.mark.parametrize(("name", "ranks"), [("shard-2", 2), ("shard-2-2", 4), ("shard-1-3", 4)])
+def test_replicas_that_divide_the_parameters_give_the_same(
+    two: dict[str, Any], four: dict[str, Any], name: str, ranks: int
+) -> None:
+    found = (two if ranks == 2 else four)[name]
+    # statistics of normalisation are those of the first replica
+    _is_equal(found, CLOSE, buffers="unet" not in name and name != "shard-2-2")
+    if name != "shard-2-2":
+        assert found["evaluation"] < 1e-5
+
+
+def test_replicas_that_divide_the_parameters_round_as_in_the_plain_program(two: dict[str, Any]) -> None:
+    _is_equal(two["shard-2-bf16"], CLOSE)
+
+
+@pytest.mark.parametrize(("name", "replicas"), [("shard-2", [2]), ("shard-2-2", [2, 2]), ("shard-1-3", [1, 3])])
+def test_each_replica_keeps_its_part_of_parameters_gradients_and_optimizer_states(
+    two: dict[str, Any], four: dict[str, Any], name: str, replicas: list[int]
+) -> None:
+    ranks = (two if len(replicas) == 1 else four)[name]["kept"]
+    for stage, count in enumerate(replicas):
+        kept = [each for each in ranks if each["stage"] == stage]
+        assert len(kept) == count
+        for kind in ("parameters", "gradients", "optimizer"):
+            own, all_ = [each[kind][0] for each in kept], {each[kind][1] for each in kept}
+            if count == 1:
+                assert own == [0]  # it has no other to divide with
+                continue
+            (whole,) = all_
+            assert whole > 0 and sum(own) == whole, (stage, kind)  # nothing is kept twice, nothing is lost
+            # rows that cannot be divided evenly are at most one for each parameter
+            assert max(own) <= 1.25 * whole / count, (stage, kind)
+        if count > 1:
+            stage_bytes = kept[0]["parameters"][1]
+            # a pass gathers a block; with what the backward pass fetches ahead and what several blocks read, never all
+            assert all(0 < each["gathered"] < 0.7 * stage_bytes for each in kept), kept
+            assert all(each["after"] == 0 for each in kept), kept
+    # tied over the two stages: it stays whole
+    names = {each for rank in ranks for each in rank["names"] if replicas[rank["stage"]] > 1}
+    assert names == ({"words.weight"} if name == "shard-1-3" else set())
+
+
+def test_a_checkpoint_of_divided_parameters_goes_on_under_other_plans(four: dict[str, Any]) -> None:
+    found = four["shard-checkpoints"]
     assert found["loaded"] == 0.0 and found["state_dict"] == 0.0
     assert found["other plan"] < CLOSE and found["plain"] < CLOSE
     assert found["moved"] > 1e-3

@@ -1,5 +1,6 @@
-"""The stages of AutoParallel on a real GPU: one stage gives what the plain program gives there."""
+"""The stages of AutoParallel on a real GPU: one process gives what the plain program gives there."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from torch.optim import SGD
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
+from hackathon.parallel.live.split import legal_cuts
 from support.partitioned_models import example, seeding
 
 pytestmark = [
@@ -22,19 +24,27 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("name", ["chain", "gpt", "unet"])
-@pytest.mark.parametrize("precision", [None, "bf16"])
-def test_one_stage_gives_what_the_plain_program_gives(
-    name: str, precision: str | None, figures: dict[str, Any]
+@pytest.mark.parametrize(
+    ("precision", "schedule"), [(None, "1f1b"), ("bf16", "1f1b"), (None, "interleaved-zero-bubble")]
+)
+def test_one_process_gives_what_the_plain_program_gives(
+    name: str, precision: str | None, schedule: str, figures: dict[str, Any]
 ) -> None:
     model, batch, loss = example(name, 4)
     plain = example(name, 4)[0].cuda()
     args, kwargs, target = batches.even_pieces(batches.inputs_of(batch, loss is not None), 2)[0]
     captured = capture(model, args, kwargs, loss, target, evaluation=False)
-    stage = {"operators": list(captured.operators), "replicas": 1, "recompute": True}
-    plan = {"schema_version": 1, "micro_batches": 2, "stages": [stage]}
+    cuts = legal_cuts(captured.train) if schedule != "1f1b" else []
+    starts = [0, *cuts[len(cuts) // 3 :: max(1, len(cuts) // 3)][:2]]
+    stages = [
+        {"operators": list(captured.operators[start:end]), "replicas": 1, "recompute": True}
+        for start, end in pairwise([*starts, len(captured.operators)])
+    ]
+    plan = {"schema_version": 1, "micro_batches": 2, "stages": stages}
     parallel = AutoParallel(
-        model, loss=loss, optimizer=lambda p: SGD(p, 0.05), example=batch, plan=plan, seed=3, precision=precision
-    )
+        model, loss=loss, optimizer=lambda p: SGD(p, 0.05), example=batch, plan=plan, seed=3, precision=precision,
+        schedule=schedule,
+    )  # fmt: skip
     optimizer = SGD(plain.parameters(), 0.05)
     for step in range(2):
         mean, expected = parallel.step(batch), []
@@ -47,5 +57,5 @@ def test_one_stage_gives_what_the_plain_program_gives(
             (value / 2).backward()
             expected.append(value.detach().float())
         optimizer.step()
-        figures[f"{name} {precision} step {step}"] = float(abs(mean - torch.stack(expected).mean()))
+        figures[f"{name} {precision} {schedule} step {step}"] = float(abs(mean - torch.stack(expected).mean()))
         assert mean.item() == pytest.approx(torch.stack(expected).mean().item(), abs=2e-2 if precision else 1e-4)

@@ -306,6 +306,7 @@ partitioned_ranks.SCENARIOS.update(
         "mapping": lambda out: compared("deciding", [7], [1, 1], 4, optimizer=adam),
         "loss alone": lambda out: compared("deciding", [10], [1, 1], 3),
         "gpipe": lambda out: compared("deciding", [4], [1, 1], 2, schedule="gpipe"),
+        "interleaved": lambda out: compared("deciding", [2, 4, 7], [1, 1, 1, 1], 4, schedule="interleaved-1f1b"),
         "recompute": lambda out: compared("deciding", [2], [1, 1], 4, recompute=True),
         "bf16": lambda out: compared("deciding", [7], [1, 1], 2, bf16=True),
         "averaging": lambda out: compared("averaging", [2], [1, 1], 4),

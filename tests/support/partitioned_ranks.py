@@ -20,6 +20,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.fsdp import FSDPModule
+from torch.distributed.fsdp._fully_shard._fsdp_param_group import FSDPParamGroup
 from torch.optim import SGD, AdamW
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils import _pytree as pytree
@@ -30,8 +32,11 @@ from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.checkpoint import load_plain
 from hackathon.parallel.live.exchange import Messenger, RankLostError
+from hackathon.parallel.live.layout import Layout
+from hackathon.parallel.live.run import INTERLEAVED, stage_passes
+from hackathon.parallel.live.shards import is_divided, rows
 from hackathon.parallel.live.split import legal_cuts
-from hackathon.parallel.plan.order import in_flight, warm_ups
+from hackathon.parallel.plan.order import BACKWARD, FORWARD, WEIGHT, in_flight, warm_ups
 from hackathon.text.errors import HackathonError
 from support.partitioned_models import example, seeding
 
@@ -127,9 +132,10 @@ def largest(first: Any, second: Any) -> float:
 
 def compared(
     name: str, replicas: list[int], micro_batches: int, *, samples: int | None = None, recompute: bool = False,
-    optimizer: Callable[[Any], Any] = momentum, clip: float | None = None, bf16: bool = False, **options: Any,
+    optimizer: Callable[[Any], Any] = momentum, clip: float | None = None, bf16: bool = False,
+    made: list[AutoParallel] | None = None, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Train both, and return how far they are apart: losses, parameters, buffers, evaluation."""
+    """Train both, and return how far they are apart: losses, parameters, buffers, evaluation. `made`: takes ours."""
     samples = samples or 2 * micro_batches
     model, batch, loss = example(name, samples)
     plan = plan_of(name, replicas, micro_batches, samples, recompute)
@@ -137,6 +143,8 @@ def compared(
     parallel = AutoParallel(
         model, loss=loss, optimizer=optimizer, example=batch, plan=plan, seed=SEED, max_grad_norm=clip, **options
     )
+    if made is not None:
+        made.append(parallel)
     plain = Plain(name, samples, optimizer, clip, torch.bfloat16 if bf16 else None)
     first = {key: each.clone() for key, each in plain.model.state_dict().items()}
     losses = []
@@ -153,9 +161,11 @@ def compared(
         "buffers": largest([state[key] for key in others], [expected_state[key] for key in others]),
         "names": list(state) == list(expected_state),
         "moved": largest([state[key] for key in parameters], [first[key] for key in parameters]),
-        "held": parallel._pipeline.stage.held,
+        "held": sum(each.held for each in parallel._pipeline.stages.values()),
         "in flight": parallel._exchange.objects_of_all(parallel._pipeline.stage.most_held),
-        "planned in flight": [
+        "planned in flight": most_in_flight(parallel._exchange.layout, micro_batches, options["schedule"])
+        if options.get("schedule") in INTERLEAVED
+        else [
             in_flight(warm_up if options.get("schedule") != "gpipe" else micro_batches, count, micro_batches)
             for warm_up, count in zip(warm_ups(replicas), replicas, strict=True)
             for _ in range(count)
@@ -174,6 +184,74 @@ def compared(
     return found
 
 
+def most_in_flight(layout: Layout, micro_batches: int, schedule: str) -> list[int]:
+    """Return, per rank, the most micro-batches that its first stage has between forward and the end of backward."""
+    found = []
+    for rank in range(layout.size):
+        held, most = 0, 0
+        for kind, stage, _ in stage_passes(layout, rank, micro_batches, schedule):
+            if stage == layout.place(rank)[0]:
+                held += (kind == FORWARD) - (kind in (BACKWARD, WEIGHT))
+                most = max(most, held)
+        found.append(most)
+    return found
+
+
+def bytes_of(tensors: list[torch.Tensor]) -> tuple[int, int]:
+    """Return how many bytes this rank keeps of some tensors, and how many all of them have."""
+    kept = sum(rows(each).numel() * each.element_size() for each in tensors)
+    return kept, sum(each.numel() * each.element_size() for each in tensors)
+
+
+@contextmanager
+def gathering(most: list[int]) -> Iterator[None]:
+    """Note the bytes of parameters that are gathered, each time when more of them have been."""
+    real = FSDPParamGroup.wait_for_unshard
+    groups: set[FSDPParamGroup] = set()
+
+    def watched(self: FSDPParamGroup) -> None:
+        real(self)
+        groups.add(self)
+        most.append(sum(
+            tensor.untyped_storage().nbytes() for group in groups for each in group.fsdp_params
+            for tensor in getattr(each, "all_gather_outputs", [])
+        ))  # fmt: skip
+
+    FSDPParamGroup.wait_for_unshard = watched
+    try:
+        yield
+    finally:
+        FSDPParamGroup.wait_for_unshard = real
+
+
+def sharded(name: str, replicas: list[int], micro_batches: int, **options: Any) -> dict[str, Any]:
+    """Train with parameters that the replicas of each stage divide, and return also what each rank keeps."""
+    made: list[AutoParallel] = []
+    most: list[int] = []
+    with gathering(most):
+        found = compared(name, replicas, micro_batches, shard=True, made=made, **options)
+    parallel = made[0]
+    own = list(parallel.sharded.parameters.values()) if parallel.sharded else []
+    states = [each for one in own for each in parallel.optimizer.state[one].values() if each.shape == one.shape]
+    kinds = {"parameters": own, "gradients": [each.grad for each in own], "optimizer": states}
+    kept = {kind: bytes_of(tensors) for kind, tensors in kinds.items()}
+    names = [name for name, each in parallel._parameters.items() if not is_divided(each)]
+    gathered = {"gathered": max(most, default=0), "after": gathered_now(parallel)}
+    mine = kept | gathered | {"stage": parallel.stage, "names": names}
+    found["kept"] = parallel._exchange.objects_of_all(mine)
+    return found
+
+
+def gathered_now(parallel: AutoParallel) -> int:
+    """Return the bytes of parameters that are gathered now, outside any pass."""
+    if parallel.sharded is None:
+        return 0
+    groups = [group for each in parallel.sharded.module.modules() if isinstance(each, FSDPModule)
+              for group in each._get_fsdp_state()._fsdp_param_groups]  # fmt: skip
+    return sum(tensor.untyped_storage().nbytes() for group in groups for each in group.fsdp_params
+               for tensor in each.all_gather_outputs)  # fmt: skip
+
+
 @contextmanager
 def without(kind: str) -> Iterator[None]:
     """Leave out the sums of gradients over replicas of one stage, or over stages with tied weights."""
@@ -190,15 +268,20 @@ def without(kind: str) -> Iterator[None]:
         Messenger.sum = real  # type: ignore[method-assign]
 
 
-def checkpoints(out: Path) -> dict[str, Any]:
-    """Save under one plan; go on under another, and in the plain program; compare with training that never stopped."""
-    folder, count = out / "checkpoint", 6
+def checkpoints(out: Path, shard: tuple[bool, bool, bool] = (False, False, False)) -> dict[str, Any]:
+    """Save under one plan; go on under another, and in the plain program; compare with training that never stopped.
+
+    `shard`: whether the replicas divide the parameters, for each of the three plans.
+    """
+    folder, count = out / f"checkpoint-{sum(shard)}", 6
+    divided = iter(shard)
 
     def made(replicas: list[int]) -> AutoParallel:
         model, batch, _ = example("gpt", 2 * count)
         return AutoParallel(
-            model, optimizer=adam, example=batch, plan=plan_of("gpt", replicas, count, 2 * count), seed=SEED
-        )
+            model, optimizer=adam, example=batch, plan=plan_of("gpt", replicas, count, 2 * count), seed=SEED,
+            shard=next(divided),
+        )  # fmt: skip
 
     batch = example("gpt", 2 * count)[1]
     first = made([1, 3])
@@ -210,7 +293,7 @@ def checkpoints(out: Path) -> dict[str, Any]:
     expected = first.state_dict()
     second = made([2, 1, 1])
     for each in second.parameters():
-        each.data.zero_()
+        rows(each.detach()).zero_()
     second.load(folder)
     again = second.state_dict()
     second.step(batch)
@@ -223,12 +306,35 @@ def checkpoints(out: Path) -> dict[str, Any]:
     plain.steps = load_plain(folder, plain.model, plain.optimizer)
     plain.step(count)
     found["plain"] = largest(plain.model.state_dict().values(), expected.values())
-    third = made([1, 1, 1, 1])
+    third = made([2, 2] if shard[2] else [1, 1, 1, 1])
     third.load_state_dict(whole)
     found["state_dict"] = largest(third.state_dict().values(), whole.values())
     model = example("gpt", 2)[0]
     model.load_state_dict(whole)
     return found
+
+
+def interleaved_checkpoint(out: Path) -> dict[str, Any]:
+    """Save where each process runs two stages; go on with one each; compare with training that never stopped."""
+    folder, count = out / "checkpoint-interleaved", 4
+
+    def made(replicas: list[int], schedule: str) -> AutoParallel:
+        model, batch, _ = example("gpt", 2 * count)
+        plan = plan_of("gpt", replicas, count, 2 * count)
+        return AutoParallel(model, optimizer=adam, example=batch, plan=plan, seed=SEED, schedule=schedule)
+
+    batch = example("gpt", 2 * count)[1]
+    first = made([1, 1, 1, 1], "interleaved-zero-bubble")
+    first.step(batch)
+    first.save(folder)
+    whole = first.state_dict()
+    first.step(batch)
+    second = made([1, 1], "1f1b")
+    second.load(folder)
+    found = {"loaded": largest(second.state_dict().values(), whole.values())}
+    second.step(batch)
+    found["gone on"] = largest(second.state_dict().values(), first.state_dict().values())
+    return found | {"moved": largest(first.state_dict().values(), whole.values())}
 
 
 def refused(call: Callable[[], Any]) -> str:
@@ -313,7 +419,8 @@ def on_meta(out: Path) -> dict[str, Any]:
             for a, b, r in zip(starts, ends, replicas, strict=True)
         ]
         plan = {"schema_version": 1, "micro_batches": 4, "stages": stages}
-        parallel = AutoParallel(model, optimizer=momentum, example=batch, plan=plan, seed=SEED)
+        shard = replicas == [2, 2]  # other stages hold the tied weights, too
+        parallel = AutoParallel(model, optimizer=momentum, example=batch, plan=plan, seed=SEED, shard=shard)
         most.append(sum(e.numel() for e in model.parameters() if not e.is_meta))
         start = parallel.state_dict()
         parallel.step(batch)
@@ -384,6 +491,13 @@ SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "compiled-2": lambda out: compared("unet", [1, 1], 2, compiler="aot_eager"),
     "different-2": different,
     "unseeded-2": unseeded,
+    "interleaved-2": lambda out: compared("unet", [1] * 4, 4, schedule="interleaved-1f1b"),
+    "interleaved-2-recompute": lambda out: compared("chain", [1] * 4, 6, schedule="interleaved-1f1b", recompute=True),
+    "zero-bubble-2": lambda out: compared("untied", [1] * 6, 4, schedule="interleaved-zero-bubble", optimizer=adam),
+    "interleaved-2-checkpoint": interleaved_checkpoint,
+    "zero-bubble-4": lambda out: compared("unet", [1] * 8, 8, schedule="interleaved-zero-bubble"),
+    "interleaved-2x2": lambda out: compared("gpt", [2] * 4, 8, schedule="interleaved-1f1b", clip=0.5),
+    "zero-bubble-2x2": lambda out: compared("gpt", [2] * 4, 4, schedule="interleaved-zero-bubble", recompute=True),
     "unet-4": lambda out: compared("unet", [1, 1, 1, 1], 5),
     "untied-4": lambda out: compared("untied", [1, 1, 1, 1], 5, recompute=True),
     "replicas-1-3": lambda out: compared("gpt", [1, 3], 6),
@@ -392,6 +506,11 @@ SCENARIOS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "replicas-broken": lambda out: _under(without("replicas"), lambda: compared("chain", [2, 1, 1], 4)),
     "replicas-tied-broken": lambda out: _under(without("tied"), lambda: compared("gpt", [1, 3], 6)),
     "checkpoints": checkpoints,
+    "shard-2": lambda out: sharded("untied", [2], 4, optimizer=adam, clip=0.05),
+    "shard-2-bf16": lambda out: sharded("untied", [2], 2, bf16=True),
+    "shard-2-2": lambda out: sharded("unet", [2, 2], 4, recompute=True),
+    "shard-1-3": lambda out: sharded("gpt", [1, 3], 6, clip=0.1),
+    "shard-checkpoints": lambda out: checkpoints(out, (True, True, True)),
     "meta": on_meta,
     "dies": dies,
     "hangs": hangs,

@@ -24,10 +24,11 @@ from hackathon.parallel.live.offload_blocks import stream_graph
 from hackathon.parallel.live.plans import RunPlan, check_plan, run_plan
 from hackathon.parallel.live.ranks import connect, device_of_rank
 from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.live.shards import Shards
 from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, split
 from hackathon.parallel.live.stage import RankStage, bind
-from hackathon.parallel.live.state import Holding, gathered, put, take, under_all_names
+from hackathon.parallel.live.state import Holding, gathered, put, replace, take, under_all_names
 from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.parallel.modules.inference import ModuleInference
 from hackathon.parallel.modules.stages import ModuleStages
@@ -45,9 +46,11 @@ class AutoParallel:
     `micro_batches` (default: up to 4 per process, as the samples can be divided). `example`: a batch as `step` takes
     it, of the size that is trained with. `loss(output, target)`; without it the model's own output is the loss, or
     holds it as `loss`. The model belongs to this object afterwards: it keeps the parameters of its stage only. `seed`:
-    of dropout (default: torch's of rank 0). `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast).
+    of dropout (default: torch's of rank 0). `schedule`: 1f1b, gpipe, interleaved-1f1b or
+    interleaved-zero-bubble. `precision`: None or bf16 (autocast).
     `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
-    wait for another process. `initialise`: gives the parameters of one module their first numbers, for models built on
+    wait for another process. `shard`: the replicas of a stage divide its parameters, gradients and optimizer states
+    among them (FSDP2). `initialise`: gives the parameters of one module their first numbers, for models built on
     the meta device. A plan that names modules instead of operators is followed by running these modules as they are.
     """
 
@@ -57,7 +60,7 @@ class AutoParallel:
         loss: Callable[..., Any] | None = None, schedule: str = "1f1b", precision: str | None = None,
         max_grad_norm: float | None = None, compiler: str | None = None, seed: int | None = None,
         device: torch.device | str | None = None, timeout: float = 600.0,
-        initialise: Callable[[nn.Module], None] | None = None,
+        initialise: Callable[[nn.Module], None] | None = None, shard: bool = False,
     ) -> None:  # fmt: skip
         self.device = torch.device(device) if device is not None else device_of_rank()
         requirements.check_model(model)
@@ -67,16 +70,20 @@ class AutoParallel:
             self.rank, world = connect(self.device, timeout)
             plan = plan_for_ranks(
                 model, example, loss, micro_batches, device=self.device, rank=self.rank, processes=world,
-                offload=precision is None and compiler is None,
+                offload=precision is None and compiler is None and not shard,
             )  # fmt: skip
         self.plan: RunPlan = run_plan(plan)
         requirements.check_offload(self.plan, precision, compiler)
+        if shard:
+            requirements.check_shard(self.plan, compiler)
         self.rank, world = connect(self.device, timeout)
-        requirements.check_size(self.plan, world)
+        chunks = requirements.chunks_of(self.plan, world, schedule, compiler=bool(compiler), shard=shard)
+        requirements.check_size(self.plan, world, chunks)
         self._loss, self._max_grad_norm = loss, max_grad_norm
         self.training, self.steps = True, 0
-        layout = Layout(self.plan.replicas)
+        layout = Layout(self.plan.replicas, chunks)
         self.stage, self.replica = layout.place(self.rank)
+        self.stages = layout.own(self.rank)
         self._exchange = Messenger(layout, self.rank, self.device, timeout)
         self._precision = requirements.PRECISIONS[precision] if precision else None
 
@@ -86,7 +93,7 @@ class AutoParallel:
             chain = None
             requirements.check_hooks(model)
         else:
-            requirements.check_modules(self.plan, first, compiler)
+            requirements.check_modules(self.plan, first, schedule, compiler=bool(compiler), shard=shard)
         self._signature = batches.signature(first)
         try:
             self._skeleton = Skeleton(model, loss)
@@ -95,6 +102,7 @@ class AutoParallel:
         traced = chain or self._trace(first)
         check_plan(self.plan, traced)
         parts = [] if isinstance(traced, ModuleChain) else self._split(traced, self.plan.stage_of, first)
+        requirements.check_links(parts, layout, self.device)
         if compiler:
             requirements.check_compile(any(part.draws for part in parts))
         self._holding = Holding.of(model, self._skeleton.aliases, traced, self.plan.stage_of)
@@ -103,7 +111,7 @@ class AutoParallel:
         self._exchange_groups()
         # a stage whose parameters are streamed does not fit on its device
         place = torch.device("cpu") if self.plan.offload[self.stage] else self.device
-        self._mine = take(model, self._holding, self.stage, self._exchange, self.seed, initialise, place)
+        self._mine = take(model, self._holding, self.stages, self._exchange, self.seed, initialise, place)
         self._modules: ModuleStages | None = None
         if isinstance(traced, ModuleChain):
             self._modules = ModuleStages(
@@ -111,16 +119,22 @@ class AutoParallel:
                 precision=self._precision,
             )  # fmt: skip
             parts = self._modules.training(first)
+            requirements.check_links(parts, layout, self.device)
         bound = dict(self._mine)
+        self.sharded: Shards | None = None
+        """The parameters of this rank's stage that its replicas divide among them, if they do."""
+        if shard and self.plan.replicas[self.stage] > 1:
+            self._shard(parts[self.stage], model)
+            bound = dict(self._mine)
         self._start(parts, schedule, compiler, optimizer)
         size = batches.samples_of(first)
-        if isinstance(traced, ModuleChain):
-            assert self._modules is not None
+        if self._modules is not None:
             self._inference: Inference = ModuleInference(self._modules, self._pipeline, size)
         else:
+            assert isinstance(traced, Traced)
             self._inference = Inference(
                 self._skeleton, traced, self.plan.stage_of, self._holding, bound, self._pipeline, size,
-                self._precision, self.streamed,
+                self._precision, self.streamed, self.sharded,
             )  # fmt: skip
         self._told(parts)
 
@@ -148,29 +162,47 @@ class AutoParallel:
         for ranks in sorted({*self._ranks.values(), *(layout.ranks([each]) for each in range(len(layout.replicas)))}):
             self._exchange.make_group(ranks)
 
+    def _shard(self, part: StagePart, model: nn.Module) -> None:
+        """Divide the parameters of the stage over its replicas; nobody keeps them whole afterwards."""
+        aliases = self._skeleton.aliases
+        bind(part, under_all_names(self._mine, aliases), self.device)
+        tied = {name for name in self._mine if len(self._holding.stages[name]) > 1}
+        ranks = self._exchange.layout.ranks([self.stage])
+        self.sharded = Shards(part, self._mine, tied, self._exchange, ranks)
+        self._mine = {**self._mine, **self.sharded.parameters}
+        replace(model, aliases, self.sharded.parameters)
+
     def _start(self, parts: list[StagePart], schedule: str, compiler: str | None, optimizer: Optimizer) -> None:
-        part = parts[self.stage]
-        if self._modules is None:
+        mine = [parts[number] for number in self.stages]
+        for part in mine if self._modules is None else ():
             bind(part, under_all_names(self._mine, self._skeleton.aliases), self.device)
         self.streamed: Streamed | None = None
         """Where the parameters of this rank's stage are, if the plan keeps them in main memory."""
         if self.plan.offload[self.stage]:
-            assert isinstance(part.module, GraphModule)
-            self.streamed = stream_graph(part.module, self.device)
+            assert isinstance(mine[0].module, GraphModule)
+            self.streamed = stream_graph(mine[0].module, self.device)
             hosts = {} if self.streamed is None else self.streamed.hosts()
             self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
-        stage = RankStage(
-            part, self.device, recompute=self.plan.recompute[self.stage], precision=self._precision, compiler=compiler
-        )
-        self._pipeline = Pipeline(stage, Links.of(parts), self._exchange, schedule)
+        module = None if self.sharded is None else self.sharded.module
+        stages = [
+            RankStage(
+                part, self.device, recompute=self.plan.recompute[part.number], precision=self._precision,
+                compiler=compiler, module=module,
+            ) for part in mine
+        ]  # fmt: skip
+        self._pipeline = Pipeline(stages, Links.of(parts), self._exchange, schedule)
         self._parameters = {name: each for name, each in self._mine.items() if isinstance(each, nn.Parameter)}
-        self._reduction = Reduction(self._parameters, self._ranks, self._exchange)
+        divided = () if self.sharded is None else self.sharded.parameters
+        self._reduction = Reduction(self._parameters, self._ranks, self._exchange, divided)
         # an optimizer of nothing is refused by torch: a stage without parameters has one of no numbers
         own = list(self._parameters.values()) or [nn.Parameter(torch.empty(0, device=self.device))]
         made = optimizer(own)
         self.optimizer, self.scheduler = made if isinstance(made, tuple) else (made, None)
         requirements.check_optimizer(self.optimizer)
-        self._changed = [] if self._modules else [part.module.get_buffer(name) for name in part.changed]
+        if self.sharded is not None and self.sharded.is_mixed:
+            requirements.check_mixed(self.optimizer)
+        graphs = mine if self._modules is None else []
+        self._changed = [part.module.get_buffer(name) for part in graphs for name in part.changed]
 
     def _told(self, parts: list[StagePart]) -> None:
         """Say what replicas do with statistics of normalisation."""
@@ -255,7 +287,7 @@ class AutoParallel:
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Return the whole state by the user's own names, on the CPU of every process. All processes call this."""
-        whole = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange)
+        whole = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange, self.sharded)
         return {name: whole[self._holding.aliases[name]] for name in self._holding.kept}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
@@ -272,12 +304,14 @@ class AutoParallel:
     def save(self, folder: Path | str) -> None:
         """Write a checkpoint: parameters, buffers, optimizer, step. All processes call this; they share the folder."""
         owned = {}
-        if self.replica == 0:
-            kept = set(self._names())
-            owned = {n: t for n, t in self._current().items() if n in kept and self._holding.owner(n) == self.stage}
+        if self.replica == 0 or self.sharded is not None:
+            state = self._current()
+            owned = {n: state[n] for n in self._names() if self._holding.owner(n) in self.stages}
         schedule = None if self.scheduler is None else self.scheduler.state_dict()
         facts = {"step": self.steps, "seed": self.seed, "schedule": schedule}
-        checkpoint.save(Path(folder), owned, self.optimizer, self._exchange, facts)
+        checkpoint.save(
+            Path(folder), owned, self.optimizer, self._exchange, facts, self.sharded, writes=self.replica == 0
+        )
 
     def load(self, folder: Path | str) -> None:
         """Take a checkpoint, whatever plan it was written under. All processes call this."""

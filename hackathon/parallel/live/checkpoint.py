@@ -1,7 +1,7 @@
 """Checkpoints by the user's own names: they load under another plan and into the program for one device."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from torch import nn
 
 from hackathon.parallel.live.capture import aliases_of, named_state
 from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.live.shards import Shards, divided_as, is_divided
 from hackathon.text.errors import RequestError
 
 INDEX = "index.json"
@@ -17,23 +18,32 @@ INDEX = "index.json"
 
 def save(
     folder: Path, state: Mapping[str, torch.Tensor], optimizer: torch.optim.Optimizer, exchange: Messenger,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, Any], sharded: Shards | None = None, *, writes: bool = True,
 ) -> None:  # fmt: skip
-    """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none."""
+    """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none.
+
+    `writes`: whether it writes; where parameters are `sharded`, all replicas give their rows to the one that does.
+    """
     name = f"part-{exchange.rank}.step-{facts['step']}.pt"
     named = {each: parameter for each, parameter in state.items() if isinstance(parameter, nn.Parameter)}
     if exchange.rank == 0:
         folder.mkdir(parents=True, exist_ok=True)
     exchange.barrier()
     if state:
+
+        def whole(tensor: torch.Tensor) -> torch.Tensor | None:
+            found = tensor if sharded is None else sharded.whole(tensor)
+            return found.detach().cpu().contiguous() if writes else None
+
         part = {
-            "state": {each: tensor.detach().cpu().contiguous() for each, tensor in state.items()},
-            "optimizer": _states(optimizer, named),
+            "state": {each: whole(tensor) for each, tensor in state.items()},
+            "optimizer": _states(optimizer, named, whole),
             "options": _options(optimizer, named),
         }
-        torch.save(part, folder / f".{name}")
-        (folder / f".{name}").replace(folder / name)
-    files = [each for each in exchange.objects_of_all(name if state else "") if each]
+        if writes:
+            torch.save(part, folder / f".{name}")
+            (folder / f".{name}").replace(folder / name)
+    files = [each for each in exchange.objects_of_all(name if state and writes else "") if each]
     if exchange.rank == 0:
         (folder / f".{INDEX}").write_text(json.dumps({"schema_version": 1, **facts, "files": files}))
         (folder / f".{INDEX}").replace(folder / INDEX)
@@ -43,10 +53,12 @@ def save(
     exchange.barrier()
 
 
-def _states(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> dict[str, dict[str, Any]]:
+def _states(
+    optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter], whole: Callable[[torch.Tensor], Any]
+) -> dict[str, dict[str, Any]]:
     return {
         name: {
-            key: value.cpu() if isinstance(value, torch.Tensor) else value
+            key: whole(value) if isinstance(value, torch.Tensor) else value
             for key, value in optimizer.state[each].items()
         }
         for name, each in named.items() if each in optimizer.state
@@ -106,7 +118,11 @@ class Checkpoint:
 
 def _beside(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
     """Return an optimizer's state where it belongs: beside its parameter if it is of its shape, else as it was kept."""
-    return value.to(parameter.device, copy=True) if value.shape == parameter.shape else value.clone()
+    if value.shape != parameter.shape:
+        return value.clone()
+    if is_divided(parameter):
+        return divided_as(value, parameter)
+    return value.to(parameter.device, copy=True)
 
 
 def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:

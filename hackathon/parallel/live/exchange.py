@@ -34,8 +34,10 @@ class Received:
 
     value: Value
     source: int
-    tensor: torch.Tensor
+    tensor: torch.Tensor | None
+    """None: it comes from a stage of this rank."""
     work: Any
+    tag: int = 0
 
 
 class Messenger:
@@ -44,14 +46,24 @@ class Messenger:
     def __init__(self, layout: Layout, rank: int, device: torch.device, timeout: float) -> None:
         self.layout, self.rank, self.device, self.timeout = layout, rank, device, timeout
         self._sent: list[tuple[Any, torch.Tensor, int]] = []
+        self._kept: dict[int, torch.Tensor] = {}
+        """Tag → what a stage of this rank sent to another of its stages."""
         self._groups: dict[tuple[int, ...], Any] = {}
-        self._all = self._forward = self._backward = None
+        self._all = None
+        self._ways: dict[tuple[bool, bool], Any] = {}
         if layout.size > 1:
             _Heart(rank)
-            self._all = self._forward = self._backward = self._new(None)  # a group of our own: it has our time limit
+            self._all = self._new(None)  # a group of our own: it has our time limit
             if device.type == "cuda":
-                # NCCL knows no tags: what goes forward and what comes back must not wait for each other
-                self._forward, self._backward = self._new(None), self._new(None)
+                # NCCL knows no tags: what goes forward and what comes back must not wait for each other, nor what goes
+                # to higher and to lower ranks, which differs from that where a rank has several stages
+                ways = [(True, True), (False, False)] if layout.chunks == 1 else [
+                    (forward, up) for forward in (True, False) for up in (True, False)
+                ]  # fmt: skip
+                self._ways = {way: self._new(None) for way in ways}
+
+    def _group(self, forward: bool, *, up: bool) -> Any:
+        return self._ways.get((forward, up), self._all)
 
     def _new(self, ranks: Sequence[int] | None) -> Any:
         return dist.new_group(ranks, timeout=timedelta(seconds=self.timeout))
@@ -61,17 +73,27 @@ class Messenger:
         if len(ranks) > 1 and ranks not in self._groups:
             self._groups[ranks] = self._all if len(ranks) == self.layout.size else self._new(ranks)
 
+    def mesh(self, ranks: tuple[int, ...]) -> Any:
+        """Return the mesh of one dimension over some ranks of which this is one: their group has our time limit."""
+        from torch.distributed.device_mesh import DeviceMesh
+
+        return DeviceMesh.from_group(self._groups[ranks], self.device.type, mesh_dim_names=("replica",))
+
     # ---- stage to stage
     def send(self, value: Value, tensor: torch.Tensor, target: int, tag: int, *, forward: bool) -> None:
         """Send a tensor without waiting for it."""
         flat = flat_bytes(value, tensor)
-        if flat.numel():
+        if target == self.rank:
+            self._kept[tag] = flat.clone()
+        elif flat.numel():
             with self._blaming((target,)):
-                group = self._forward if forward else self._backward
+                group = self._group(forward, up=target > self.rank)
                 self._sent.append((dist.isend(flat, target, group=group, tag=tag), flat, target))
 
     def receive(self, value: Value, source: int, tag: int, *, forward: bool) -> Received:
         """Begin to receive a tensor."""
+        if source == self.rank:
+            return Received(value, source, None, None, tag)
         size = 1
         for each in value.shape:
             size *= each
@@ -80,12 +102,16 @@ class Messenger:
         if not size:
             return Received(value, source, tensor, None)
         with self._blaming((source,)):
-            group = self._forward if forward else self._backward
+            group = self._group(forward, up=source < self.rank)
             work = dist.irecv(flat.view(torch.uint8), source, group=group, tag=tag)
         return Received(value, source, tensor, work)
 
     def wait(self, received: Received) -> torch.Tensor:
         """Return a tensor when it has come."""
+        value = received.value
+        if received.tensor is None:
+            flat = self._kept.pop(received.tag).view(value.dtype)
+            return flat.as_strided(value.shape, value.strides) if flat.numel() else flat.view(value.shape)
         if received.work is not None:
             with self._blaming((received.source,)):
                 received.work.wait()
@@ -142,11 +168,24 @@ class Messenger:
         try:
             yield
         except (RuntimeError, ValueError) as error:
-            lost = self.blamed([each for each in ranks if each != self.rank])
-            stage, replica = self.layout.place(lost)
-            raise RankLostError(
-                "auto_parallel.rank_lost", stage=stage, replica=replica, rank=lost, reason=str(error).split("\n")[0]
-            ) from error
+            raise self._lost(ranks, error) from error
+
+    @contextlib.contextmanager
+    def together(self, ranks: Sequence[int]) -> Iterator[None]:
+        """Name the rank that is gone, if what others run here for us over some ranks fails for that."""
+        try:
+            yield
+        except RuntimeError as error:
+            if not isinstance(error, dist.DistError) and not any(each in str(error) for each in ("gloo", "NCCL")):
+                raise
+            raise self._lost(ranks, error) from error
+
+    def _lost(self, ranks: Sequence[int], error: Exception) -> RankLostError:
+        lost = self.blamed([each for each in ranks if each != self.rank])
+        stage, replica = self.layout.place(lost)
+        return RankLostError(
+            "auto_parallel.rank_lost", stage=stage, replica=replica, rank=lost, reason=str(error).split("\n")[0]
+        )
 
     def blamed(self, waited_for: Sequence[int]) -> int:
         """Return the rank that is gone. All of those that this rank waits for may be alive, and wait for it themselves.

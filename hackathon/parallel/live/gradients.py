@@ -1,25 +1,32 @@
 """Gradients of parameters that several ranks hold: one sum for each set of ranks; and the norm over all stages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 
 from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.live.shards import rows
 
 
 class Reduction:
     """Replicas and tied weights alike: all ranks that hold a parameter get the sum of its gradients."""
 
     def __init__(
-        self, parameters: Mapping[str, torch.nn.Parameter], holders: Mapping[str, tuple[int, ...]], exchange: Messenger
-    ) -> None:
-        """`holders`: name → ranks that hold it, for all parameters of the model; `parameters`: those of this rank."""
+        self, parameters: Mapping[str, torch.nn.Parameter], holders: Mapping[str, tuple[int, ...]],
+        exchange: Messenger, divided: Collection[str] = (),
+    ) -> None:  # fmt: skip
+        """`holders`: name → ranks that hold it, for all parameters of the model; `parameters`: those of this rank.
+
+        `divided`: those of which this rank holds rows only; the backward pass has summed their gradients.
+        """
         self._exchange = exchange
         self._parameters = dict(parameters)
-        self._owned = [each for name, each in parameters.items() if min(holders[name]) == exchange.rank]
+        self._owned = [
+            each for name, each in parameters.items() if name in divided or min(holders[name]) == exchange.rank
+        ]
         sets: dict[tuple[tuple[int, ...], torch.dtype], list[torch.nn.Parameter]] = {}
         for name in sorted(parameters):
-            if len(holders[name]) > 1 and parameters[name].requires_grad:
+            if len(holders[name]) > 1 and parameters[name].requires_grad and name not in divided:
                 sets.setdefault((holders[name], parameters[name].dtype), []).append(parameters[name])
         self._sets = sorted(sets.items(), key=lambda item: (item[0][0], str(item[0][1])))
 
@@ -50,13 +57,14 @@ class Reduction:
         squares = torch.zeros((), dtype=torch.float64, device=self._exchange.device)
         for each in self._owned:
             if each.grad is not None:
-                squares += each.grad.double().square().sum()
+                squares += rows(each.grad).double().square().sum()
         self._exchange.sum_over_all(squares)
         norm = squares.sqrt()
         factor = (limit / (norm + 1e-6)).clamp(max=1.0)
         for each in self._parameters.values():
             if each.grad is not None:
-                each.grad.mul_(factor.to(each.grad))
+                gradient = rows(each.grad)
+                gradient.mul_(factor.to(gradient))
         return norm
 
 

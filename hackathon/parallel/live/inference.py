@@ -15,6 +15,7 @@ from hackathon.parallel.live.capture import Traced
 from hackathon.parallel.live.offload import Streamed
 from hackathon.parallel.live.offload_blocks import stream_graph
 from hackathon.parallel.live.run import Links, Pipeline
+from hackathon.parallel.live.shards import Shards
 from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import StagePart, flat_output, split
 from hackathon.parallel.live.stage import bind
@@ -38,12 +39,12 @@ class Inference:
     def __init__(
         self, skeleton: Skeleton, train: Traced, stage_of: Mapping[str, int], holding: Holding,
         mine: Mapping[str, torch.Tensor], pipeline: Pipeline, size: int, precision: torch.dtype | None,
-        streamed: Streamed | None = None,
+        streamed: Streamed | None = None, sharded: Shards | None = None,
     ) -> None:  # fmt: skip
         """`size`: samples of a micro-batch."""
         self._skeleton, self._train, self._stage_of, self._holding = skeleton, train, stage_of, holding
         self._mine, self._pipeline, self._size, self._precision = mine, pipeline, size, precision
-        self._streamed, self._exchange = streamed, pipeline.exchange
+        self._streamed, self._sharded, self._exchange = streamed, sharded, pipeline.exchange
         self._graphs: dict[Any, _Graph] = {}
 
     def output(self, inputs: Inputs) -> Any:
@@ -87,20 +88,34 @@ class Inference:
                 first = self._holding.aliases.get(name)
                 if first is not None and part.number not in self._holding.stages[first]:
                     raise RequestError("auto_parallel.evaluation_differs", name=name, stage=part.number)
-        mine = under_all_names(self._mine, self._holding.aliases)
-        part = parts[self._pipeline.number]
-        bind(part, mine, self._exchange.device)
-        if self._streamed is not None:
-            assert isinstance(part.module, fx.GraphModule)
-            stream_graph(part.module, self._exchange.device, training=self._streamed)
+        for number in self._pipeline.stages:
+            part = parts[number]
+            self._bind(part, self._mine)
+            if self._streamed is not None:
+                assert isinstance(part.module, fx.GraphModule)
+                stream_graph(part.module, self._exchange.device, training=self._streamed)
         self._graphs[key] = _Graph(traced, parts, Links.of(parts), shapes)
         return self._graphs[key]
+
+    def _bind(self, part: StagePart, tensors: Mapping[str, torch.Tensor]) -> None:
+        bind(part, under_all_names(tensors, self._holding.aliases), self._exchange.device)
+
+    def _made(self, graph: _Graph, leaves: Sequence[Sequence[Any]]) -> list[dict[int, list[torch.Tensor]]]:
+        """Run the stages of this rank; where its parameters are divided, with all of them gathered for this time."""
+        part = graph.parts[self._pipeline.stage.part.number]
+        if self._sharded is not None:
+            self._bind(part, {**self._mine, **self._sharded.gathered()})
+        try:
+            return self._pipeline.infer(graph.parts, graph.links, leaves)
+        finally:
+            if self._sharded is not None:
+                self._bind(part, self._mine)
 
     def _run(self, graph: _Graph, group: Sequence[Inputs]) -> list[list[Any]]:
         """Return, per micro-batch, the leaves of the output."""
         device, layout = self._exchange.device, self._exchange.layout
         leaves = [batches.leaves_of(each, device) for each in group]
-        made = self._pipeline.infer(graph.parts, graph.links, leaves)
+        made = self._made(graph, leaves)
         makers = {leaf: part for part in graph.parts for leaf in part.results}
         found: list[list[Any]] = [[] for _ in group]
         for at, leaf in enumerate(flat_output(graph.traced.module.graph)):
@@ -111,7 +126,7 @@ class Inference:
                 part = makers[at]
                 source = layout.rank(part.number, number)
                 if self._exchange.rank == source:
-                    tensor = made[number][part.results.index(at)].contiguous()
+                    tensor = made[number][part.number][part.results.index(at)].contiguous()
                 else:
                     like = graph.shapes.get(leaf.name, leaf.meta["val"])
                     tensor = torch.empty(like.shape, dtype=like.dtype, device=device)

@@ -7,14 +7,24 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Layout:
-    """Ranks in the order of stages, replicas of a stage side by side. Micro-batch i runs on replica i mod replicas."""
+    """Ranks in the order of stages, replicas of a stage side by side. Micro-batch i runs on replica i mod replicas.
+
+    With `chunks` stages per rank all stages have the same replicas, and a rank of stage s runs also those that lie
+    `distance` and its multiples behind s.
+    """
 
     replicas: tuple[int, ...]
+    chunks: int = 1
+
+    @property
+    def distance(self) -> int:
+        """Number of stages after which the ranks come again."""
+        return len(self.replicas) // self.chunks
 
     @cached_property
     def _first(self) -> tuple[int, ...]:
         starts = [0]
-        for count in self.replicas:
+        for count in self.replicas[: self.distance]:
             starts.append(starts[-1] + count)
         return tuple(starts)
 
@@ -24,18 +34,24 @@ class Layout:
         return self._first[-1]
 
     def place(self, rank: int) -> tuple[int, int]:
-        """Return stage and replica of a rank."""
-        stage = max(at for at in range(len(self.replicas)) if self._first[at] <= rank)
+        """Return the stage, or the first of its stages, and the replica of a rank."""
+        stage = max(at for at in range(self.distance) if self._first[at] <= rank)
         return stage, rank - self._first[stage]
+
+    def own(self, rank: int) -> tuple[int, ...]:
+        """Return the stages that a rank runs."""
+        return tuple(range(self.place(rank)[0], len(self.replicas), self.distance))
 
     def rank(self, stage: int, micro_batch: int) -> int:
         """Return the rank that runs a micro-batch in a stage."""
-        return self._first[stage] + micro_batch % self.replicas[stage]
+        return self._first[stage % self.distance] + micro_batch % self.replicas[stage]
 
     def ranks(self, stages: Iterable[int]) -> tuple[int, ...]:
         """Return all ranks of some stages, in order."""
         return tuple(
-            rank for stage in sorted(set(stages)) for rank in range(self._first[stage], self._first[stage + 1])
+            rank
+            for stage in sorted({each % self.distance for each in stages})
+            for rank in range(self._first[stage], self._first[stage + 1])
         )
 
     def stages(self, ranks: Sequence[int]) -> tuple[int, ...]:

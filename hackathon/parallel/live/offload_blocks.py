@@ -135,7 +135,7 @@ def stream_graph(
     block too.
     """
     where = torch.device(device)
-    read = _reads(stage)
+    read, _ = parameters_read(stage)
     blocks = [node for node in stage.graph.nodes if node.op == "call_function" and read.get(node)]
     if not blocks:
         return None
@@ -162,21 +162,27 @@ def _insert(stage: fx.GraphModule, after: fx.Node, name: str, function: Any, *va
         return stage.graph.call_module(name, values)
 
 
-def _reads(stage: fx.GraphModule) -> dict[fx.Node, list[fx.Node]]:
-    """Return, per operator, the nodes of the trainable parameters whose memory it reads."""
+def parameters_read(
+    stage: fx.GraphModule, *, frozen: bool = False
+) -> tuple[dict[fx.Node, list[fx.Node]], dict[fx.Node, list[fx.Node]]]:
+    """Return, per operator, the nodes of the trainable parameters whose memory it reads, and whose it gives on.
+
+    `frozen`: those that are not trained, too.
+    """
     reads: dict[fx.Node, list[fx.Node]] = {}
     views: dict[fx.Node, list[fx.Node]] = {}
     for node in stage.graph.nodes:
         if node.op == "get_attr":
             found = attribute(stage, str(node.target))
-            if isinstance(found, nn.Parameter) and found.requires_grad:
+            if isinstance(found, nn.Parameter) and (frozen or found.requires_grad):
                 views[node] = [node]
         elif node.op == "call_function":
             for changed in writes(node):
                 if changed in views:
-                    raise ValueError(f"offload: {node.name} changes parameter {views[changed][0].target}")
+                    what = f"{node.name} changes parameter {views[changed][0].target}"
+                    raise ValueError(f"{what}: it can be neither streamed nor divided")
             reads[node] = list(dict.fromkeys(each for given in node.all_input_nodes for each in views.get(given, [])))
             shared = [each for given in shared_with(node) for each in views.get(given, [])]
             if shared:
                 views[node] = list(dict.fromkeys(shared))
-    return reads
+    return reads, views

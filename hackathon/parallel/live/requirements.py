@@ -1,5 +1,6 @@
 """What the runtime refuses when a model is handed over: each by its name, before anything has run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -9,11 +10,15 @@ from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from hackathon.parallel.description.refusal import CaptureRefusal, refuse_hooks
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import named_state
+from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.plans import RunPlan
+from hackathon.parallel.live.run import INTERLEAVED
+from hackathon.parallel.live.split import StagePart
 from hackathon.parallel.modules.stages import one_argument
+from hackathon.parallel.plan.order import rounds_fit
 from hackathon.text.errors import RequestError
 
-SCHEDULES = ("1f1b", "gpipe")
+SCHEDULES = ("1f1b", "gpipe", *INTERLEAVED)
 PRECISIONS = {"bf16": torch.bfloat16}
 _WRAPPERS = ("DistributedDataParallel", "FullyShardedDataParallel", "DataParallel", "OptimizedModule")
 
@@ -45,13 +50,19 @@ def check_hooks(model: nn.Module) -> None:
         raise RequestError(refusal.id, **values) from None
 
 
-def check_modules(plan: RunPlan, inputs: Inputs, compiler: str | None) -> None:
+def check_modules(plan: RunPlan, inputs: Inputs, schedule: str, *, compiler: bool, shard: bool) -> None:
     """Raise RequestError for what does not go with a plan that cuts between modules, which run as they are."""
     one_argument(inputs)
-    if compiler:
-        raise RequestError("auto_parallel.module_level", option="compiler=")
-    if any(plan.offload):
-        raise RequestError("auto_parallel.module_level", option="offload")
+    options = {
+        "compiler=": compiler,
+        "shard=True": shard,
+        "offload": any(plan.offload),
+        # a module's own backward pass cannot come in two
+        f"schedule={schedule}": INTERLEAVED.get(schedule, False),
+    }
+    for option, is_used in options.items():
+        if is_used:
+            raise RequestError("auto_parallel.module_level", option=option)
 
 
 def check_loss(loss: object) -> None:
@@ -76,9 +87,70 @@ def check_offload(plan: RunPlan, precision: str | None, compiler: str | None) ->
             raise RequestError("auto_parallel.offload", stage=number, option="precision" if precision else "compiler")
 
 
-def check_size(plan: RunPlan, world: int) -> None:
-    """Raise RequestError unless there are as many ranks as the plan has replicas of stages."""
-    needed = sum(plan.replicas)
+def check_shard(plan: RunPlan, compiler: str | None) -> None:
+    """Raise RequestError for a plan or an option that does not go with parameters divided over replicas."""
+    for number, (replicas, offload) in enumerate(zip(plan.replicas, plan.offload, strict=True)):
+        if replicas > 1 and (offload or compiler):
+            # streamed parameters are in main memory already; a compiled stage does not call what gathers them
+            raise RequestError("auto_parallel.shard", stage=number, option="offload" if offload else "compiler=")
+        if plan.micro_batches % replicas:
+            # each pass gathers over all replicas, so all of them make as many
+            raise RequestError(
+                "auto_parallel.shard_uneven", stage=number, replicas=replicas, micro_batches=plan.micro_batches
+            )
+
+
+def chunks_of(plan: RunPlan, world: int, schedule: str, *, compiler: bool, shard: bool) -> int:
+    """Return how many stages each rank runs. Raises RequestError if the stages cannot be interleaved over the ranks."""
+    if schedule not in INTERLEAVED:
+        return 1
+    options = {
+        "shard=True": shard,
+        "offload": any(plan.offload),
+        # a compiled stage is one operator of autograd: its backward pass cannot come in two
+        "compiler=": compiler and INTERLEAVED[schedule],
+    }
+    for option, is_used in options.items():
+        if is_used:
+            raise RequestError("auto_parallel.interleaved_option", schedule=schedule, option=option)
+    stages, replicas = len(plan.replicas), plan.replicas[0]
+    if set(plan.replicas) != {replicas}:
+        raise RequestError(
+            "auto_parallel.interleaved_replicas", schedule=schedule, replicas=", ".join(map(str, plan.replicas))
+        )
+    processes = world // replicas
+    if world % replicas or stages % processes or stages == processes:
+        raise RequestError(
+            "auto_parallel.interleaved_stages", schedule=schedule, stages=stages, replicas=replicas, given=world
+        )
+    each = plan.micro_batches // replicas
+    if plan.micro_batches % replicas or not rounds_fit(processes, each):
+        raise RequestError(
+            "auto_parallel.interleaved_micro_batches", schedule=schedule, micro_batches=plan.micro_batches,
+            replicas=replicas, processes=processes,
+        )  # fmt: skip
+    return stages // processes
+
+
+def check_links(parts: Sequence[StagePart], layout: Layout, device: torch.device) -> None:
+    """Raise RequestError where NCCL, which knows no tags, would take one tensor for another.
+
+    With several stages per rank, tensors that pass over a stage are received in another order than they are sent.
+    """
+    if layout.chunks == 1 or device.type == "cpu":
+        return
+    for part in parts:
+        for value in part.sends:
+            for reader in value.readers:
+                if reader != part.number + 1 and (reader - part.number) % layout.distance:
+                    raise RequestError(
+                        "auto_parallel.interleaved_skip", operator=value.name, stage=part.number, reader=reader
+                    )
+
+
+def check_size(plan: RunPlan, world: int, chunks: int) -> None:
+    """Raise RequestError unless there are as many ranks as the plan has replicas of stages, `chunks` stages a rank."""
+    needed = sum(plan.replicas) // chunks
     if needed != world:
         raise RequestError(
             "auto_parallel.ranks", needed=needed, given=world, replicas=", ".join(map(str, plan.replicas))
@@ -97,3 +169,13 @@ def check_optimizer(optimizer: object) -> None:
         raise RequestError("auto_parallel.optimizer", name="LBFGS")
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise RequestError("auto_parallel.no_optimizer", name=type(optimizer).__name__)
+
+
+def check_mixed(optimizer: torch.optim.Optimizer) -> None:
+    """Let an optimizer take parameters one by one: some are divided, some whole. Raises RequestError if it cannot."""
+    for group in optimizer.param_groups:
+        for option in ("foreach", "fused"):
+            if group.get(option):
+                raise RequestError("auto_parallel.shard_optimizer", option=f"{option}=True")
+        if "foreach" in group:
+            group["foreach"] = False

@@ -10,7 +10,7 @@ from hackathon.parallel.live.exchange import Messenger, Received
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.split import StagePart, Value
 from hackathon.parallel.live.stage import RankStage
-from hackathon.parallel.plan.order import rank_order, warm_ups
+from hackathon.parallel.plan.order import BACKWARD, FORWARD, INPUT, WEIGHT, interleaved_order, rank_order, warm_ups
 
 Pass = tuple[bool, int]
 """(True, i): the forward pass of micro-batch i; (False, i): its backward pass."""
@@ -22,6 +22,25 @@ def passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -> list
     warm_up = warm_ups(layout.replicas)[stage] if schedule == "1f1b" else micro_batches
     order = rank_order(warm_up, replica, layout.replicas[stage], micro_batches)
     return order if schedule == "1f1b" else sorted(order, key=lambda each: (not each[0], each[1]))
+
+
+StagePass = tuple[str, int, int]
+"""(kind, stage, micro-batch); kinds are those of plan.order."""
+INTERLEAVED = {"interleaved-1f1b": False, "interleaved-zero-bubble": True}
+"""Schedules with several stages per rank → whether backward passes come in two."""
+
+
+def stage_passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -> list[StagePass]:
+    """Return the passes of a rank over all its stages, in order."""
+    first, replica = layout.place(rank)
+    if schedule not in INTERLEAVED:
+        order = passes(layout, rank, micro_batches, schedule)
+        return [(FORWARD if forward else BACKWARD, first, number) for forward, number in order]
+    replicas = layout.replicas[first]
+    rows = interleaved_order(
+        first, layout.distance, layout.chunks, micro_batches // replicas, zero_bubble=INTERLEAVED[schedule]
+    )
+    return [(kind, stage, number * replicas + replica) for kind, stage, number in rows]
 
 
 @dataclass(frozen=True)
@@ -44,9 +63,17 @@ class Links:
 class Pipeline:
     """What this rank does in a step."""
 
-    def __init__(self, stage: RankStage, links: Links, exchange: Messenger, schedule: str = "1f1b") -> None:
-        self.stage, self.links, self.exchange, self.schedule = stage, links, exchange, schedule
-        self.number, self.replica = exchange.layout.place(exchange.rank)
+    def __init__(
+        self, stages: Sequence[RankStage], links: Links, exchange: Messenger, schedule: str = "1f1b"
+    ) -> None:  # fmt: skip
+        self.links, self.exchange, self.schedule = links, exchange, schedule
+        self.stages = {each.part.number: each for each in stages}
+        self._replicas = exchange.layout.ranks([exchange.layout.place(exchange.rank)[0]])
+
+    @property
+    def stage(self) -> RankStage:
+        """The stage of this rank, or the first of them."""
+        return next(iter(self.stages.values()))
 
     def step(
         self, micro_batches: Sequence[Sequence[Any]], gradient: Callable[[torch.Tensor], torch.Tensor]
@@ -57,57 +84,67 @@ class Pipeline:
         """
         count = len(micro_batches)
         losses = torch.zeros(count, dtype=torch.float64, device=self.exchange.device)
-        order = passes(self.exchange.layout, self.exchange.rank, count, self.schedule)
-        part = self.stage.part
+        order = stage_passes(self.exchange.layout, self.exchange.rank, count, self.schedule)
         coming = self._begin(order[0]) if order else []
-        results: dict[int, list[torch.Tensor]] = {}
-        for at, (is_forward, number) in enumerate(order):
+        results: dict[tuple[int, int], list[torch.Tensor]] = {}
+        for at, (kind, number, micro_batch) in enumerate(order):
             now = coming
             coming = self._begin(order[at + 1]) if at + 1 < len(order) else []
             tensors = [self.exchange.wait(each) for each in now]
-            if is_forward:
-                outputs = self.stage.forward(number, [micro_batches[number][leaf] for leaf in part.inputs], tensors)
-                self._send(part.sends, outputs, number)
-                results[number] = outputs[len(part.sends) :]
+            stage = self.stages[number]
+            part = stage.part
+            if kind == FORWARD:
+                inputs = [micro_batches[micro_batch][leaf] for leaf in part.inputs]
+                with self.exchange.together(self._replicas):
+                    outputs = stage.forward(micro_batch, inputs, tensors)
+                self._send(part.sends, outputs, micro_batch)
+                results[number, micro_batch] = outputs[len(part.sends) :]
                 if part.results:
-                    losses[number] = results[number][0].double()
+                    losses[micro_batch] = results[number, micro_batch][0].double()
+            elif kind == WEIGHT:
+                stage.backward_weight(micro_batch)
             else:
                 gradients: list[torch.Tensor | None] = [*_summed(part.sends, now, tensors)]
-                gradients += [gradient(each) for each in results.pop(number)]
-                made = self.stage.backward(number, gradients)
-                self._send_back(part.receives, made, number)
+                gradients += [gradient(each) for each in results.pop((number, micro_batch))]
+                backward = stage.backward_input if kind == INPUT else stage.backward
+                with self.exchange.together(self._replicas):
+                    made = backward(micro_batch, gradients)
+                self._send_back(part, made, micro_batch)
             self.exchange.tidy()
         self.exchange.finish()
         return losses
 
     def infer(
         self, parts: Sequence[StagePart], links: Links, micro_batches: Sequence[Sequence[Any]]
-    ) -> list[list[torch.Tensor]]:
-        """Run an evaluation; return the results of each micro-batch that this rank ran, none for the others."""
-        part = parts[self.number]
-        made: list[list[torch.Tensor]] = []
+    ) -> list[dict[int, list[torch.Tensor]]]:
+        """Run an evaluation; return, for each micro-batch, the results of the stages that this rank ran for it."""
+        made: list[dict[int, list[torch.Tensor]]] = []
         layout = self.exchange.layout
-        for number, leaves in enumerate(micro_batches):
-            if layout.rank(self.number, number) != self.exchange.rank:
-                made.append([])
-                continue
-            coming = [self._receive(links, value, value.sender, number, self.number, True) for value in part.receives]
-            tensors = [self.exchange.wait(each) for each in coming]
-            outputs = self.stage.infer(part, [leaves[leaf] for leaf in part.inputs], tensors)
-            self._send(part.sends, outputs, number, links)
-            made.append(outputs[len(part.sends) :])
-            self.exchange.tidy()
+        for micro_batch, leaves in enumerate(micro_batches):
+            made.append({})
+            for number, stage in self.stages.items():
+                if layout.rank(number, micro_batch) != self.exchange.rank:
+                    continue
+                part = parts[number]
+                coming = [self._receive(links, v, v.sender, micro_batch, number, True) for v in part.receives]
+                tensors = [self.exchange.wait(each) for each in coming]
+                outputs = stage.infer(part, [leaves[leaf] for leaf in part.inputs], tensors)
+                self._send(part.sends, outputs, micro_batch, links)
+                made[-1][number] = outputs[len(part.sends) :]
+                self.exchange.tidy()
         self.exchange.finish()
         return made
 
-    def _begin(self, each: Pass) -> list[Received]:
+    def _begin(self, each: StagePass) -> list[Received]:
         """Begin to receive what a pass needs; gradients from the latest stage first."""
-        is_forward, number = each
-        part = self.stage.part
-        if is_forward:
-            return [self._receive(self.links, v, v.sender, number, self.number, True) for v in part.receives]
+        kind, number, micro_batch = each
+        part = self.stages[number].part
+        if kind == FORWARD:
+            return [self._receive(self.links, v, v.sender, micro_batch, number, True) for v in part.receives]
+        if kind == WEIGHT:
+            return []
         return [
-            self._receive(self.links, value, reader, number, reader, False)
+            self._receive(self.links, value, reader, micro_batch, reader, False)
             for value in part.sends if value.gradient for reader in reversed(value.readers)
         ]  # fmt: skip
 
@@ -125,15 +162,15 @@ class Pipeline:
                 tag = (links or self.links).tag(value, reader, micro_batch, forward=True)
                 self.exchange.send(value, tensor, self.exchange.layout.rank(reader, micro_batch), tag, forward=True)
 
-    def _send_back(self, receives: Sequence[Value], gradients: Sequence[torch.Tensor | None], micro_batch: int) -> None:
-        for value, gradient in zip(receives, gradients, strict=True):
+    def _send_back(self, part: StagePart, gradients: Sequence[torch.Tensor | None], micro_batch: int) -> None:
+        for value, gradient in zip(part.receives, gradients, strict=True):
             if value.gradient:
                 made = (
                     torch.zeros(value.shape, dtype=value.dtype, device=self.exchange.device)
                     if gradient is None
                     else gradient
                 )
-                tag = self.links.tag(value, self.number, micro_batch, forward=False)
+                tag = self.links.tag(value, part.number, micro_batch, forward=False)
                 self.exchange.send(
                     value, made, self.exchange.layout.rank(value.sender, micro_batch), tag, forward=False
                 )

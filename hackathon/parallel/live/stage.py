@@ -9,6 +9,7 @@ import torch
 
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.split import StagePart
+from hackathon.parallel.live.weight_gradients import DeferredWeights
 from hackathon.parallel.modules.children import Children
 
 
@@ -19,6 +20,7 @@ class _Held:
     inputs: list[Any]
     received: list[torch.Tensor]
     outputs: list[torch.Tensor] = field(default_factory=list)
+    rest: DeferredWeights | None = None
 
 
 class RankStage:
@@ -26,10 +28,12 @@ class RankStage:
 
     def __init__(
         self, part: StagePart, device: torch.device, *, recompute: bool = False, precision: torch.dtype | None = None,
-        compiler: str | None = None,
+        compiler: str | None = None, module: torch.nn.Module | None = None,
     ) -> None:  # fmt: skip
+        """`module`: runs a pass instead of the module of the part."""
         self.part, self.device, self.recompute, self.precision = part, device, recompute, precision
-        self._run: Any = torch.compile(part.module, backend=compiler, fullgraph=True) if compiler else part.module
+        run = module or part.module
+        self._run: Any = torch.compile(run, backend=compiler, fullgraph=True) if compiler else run
         self._held: dict[int, _Held] = {}
         self.most_held = 0
         """The most micro-batches that were between their forward and their backward pass at once."""
@@ -54,18 +58,37 @@ class RankStage:
     def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """Return the gradients of what the stage received, from those of what it sent and of its results."""
         held = self._held.pop(micro_batch)
+        outputs, given = self._pairs(micro_batch, held, gradients)
+        if outputs:
+            torch.autograd.backward(outputs, given)
+        return [each.grad for each in held.received]
+
+    def backward_input(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
+        """As `backward`, but leave the gradients of parameters to `backward_weight`."""
+        held = self._held[micro_batch]
+        outputs, given = self._pairs(micro_batch, held, gradients)
+        held.rest = DeferredWeights(outputs, given, [each for each in held.received if each.requires_grad])
+        return [each.grad for each in held.received]
+
+    def backward_weight(self, micro_batch: int) -> None:
+        """Add the gradients of parameters, after `backward_input`."""
+        rest = self._held.pop(micro_batch).rest
+        assert rest is not None
+        rest.run()
+
+    def _pairs(
+        self, micro_batch: int, held: _Held, gradients: Sequence[torch.Tensor | None]
+    ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """Return the outputs that have a gradient, and the gradients; the micro-batch gives its outputs up."""
         if self.recompute:
             with self._unchanged():
                 held.outputs = self._pass(micro_batch, held)
+        outputs, held.outputs = held.outputs, []
         pairs = [
-            (out, gradient) for out, gradient in zip(held.outputs, gradients, strict=True)
+            (out, gradient) for out, gradient in zip(outputs, gradients, strict=True)
             if gradient is not None and out.requires_grad
         ]  # fmt: skip
-        held.outputs = []
-        if pairs:
-            torch.autograd.backward([out for out, _ in pairs], [gradient for _, gradient in pairs])
-        del pairs
-        return [each.grad for each in held.received]
+        return [out for out, _ in pairs], [gradient for _, gradient in pairs]
 
     @torch.no_grad()
     def infer(self, part: StagePart, inputs: Sequence[Any], received: Sequence[torch.Tensor]) -> list[torch.Tensor]:

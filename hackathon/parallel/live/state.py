@@ -9,6 +9,7 @@ from torch import nn
 from hackathon.parallel.live import seeds
 from hackathon.parallel.live.capture import Traced, named_state
 from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.live.shards import Shards, divided_as, is_divided, rows
 from hackathon.parallel.modules.chain import ModuleChain
 from hackathon.text.errors import RequestError
 
@@ -45,16 +46,16 @@ class Holding:
 
 
 def take(
-    model: nn.Module, holding: Holding, stage: int, exchange: Messenger, seed: int,
+    model: nn.Module, holding: Holding, stages: Iterable[int], exchange: Messenger, seed: int,
     initialise: Callable[[nn.Module], None] | None, place: torch.device,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
 
     A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
-    the stage's parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
+    the stages' parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
     """
     tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
-    wanted = set(holding.of_stage(stage))
+    wanted = {name for stage in stages for name in holding.of_stage(stage)}
     if any(each.is_meta for each in tensors.values()):
         _made(model, holding, wanted, place, seed, initialise)
         tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
@@ -82,6 +83,15 @@ def _give_up(model: nn.Module, aliases: Mapping[str, str], wanted: set[str]) -> 
                     continue
                 empty = torch.empty_like(tensor, device="meta")
                 table[name] = nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
+
+
+def replace(model: nn.Module, aliases: Mapping[str, str], tensors: Mapping[str, nn.Parameter]) -> None:
+    """Put parameters, given by canonical name, in the place of those that the model holds."""
+    for path, module in model.named_modules():
+        prefix = f"{path}." if path else ""
+        for name in module._parameters:
+            if aliases.get(prefix + name) in tensors:
+                module._parameters[name] = tensors[aliases[prefix + name]]
 
 
 def _made(
@@ -130,15 +140,18 @@ def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, s
 
 def gathered(
     mine: Mapping[str, torch.Tensor], names: Iterable[str], holding: Holding, shapes: Mapping[str, torch.Tensor],
-    exchange: Messenger,
+    exchange: Messenger, sharded: Shards | None = None,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return the whole state on the CPU of every rank, by canonical name."""
     found = {}
     for name in names:
         source = exchange.layout.rank(holding.owner(name), 0)
         shape = shapes[name]
+        here = mine[name] if holding.owner(name) in exchange.layout.own(exchange.rank) else None
+        if here is not None and sharded is not None:
+            here = sharded.whole(here)
         tensor = (
-            mine[name].detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source
+            here.detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source and here is not None
             else torch.empty(shape.shape, dtype=shape.dtype, device=exchange.device)
         )  # fmt: skip
         exchange.broadcast(tensor, source)
@@ -157,4 +170,5 @@ def put(mine: Mapping[str, torch.Tensor], given: Mapping[str, torch.Tensor], nam
                     given=tuple(given[name].shape),
                     wanted=tuple(mine[name].shape),
                 )
-            mine[name].data.copy_(given[name])
+            value = divided_as(given[name], mine[name]) if is_divided(mine[name]) else given[name]
+            rows(mine[name].detach()).copy_(rows(value))

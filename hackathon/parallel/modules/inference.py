@@ -49,7 +49,7 @@ class ModuleInference(Inference):
                     row.append(form)
                     continue
                 if self._exchange.rank == source:
-                    tensor = made[number][last.results.index(at)].contiguous()
+                    tensor = made[number][last.number][last.results.index(at)].contiguous()
                 else:
                     tensor = torch.empty(form.shape, dtype=form.dtype, device=device)
                 self._exchange.broadcast(tensor, source)

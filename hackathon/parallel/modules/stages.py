@@ -66,10 +66,10 @@ class ModuleStages:
         trained = [any(each.requires_grad for m in s.modules for each in m.parameters()) for s in self._stretches]
         self._trains = [any(trained[: stage + 1]) for stage in range(count)]
         """Whether gradients come back to each stage: whether it or one before it has a trainable parameter."""
-        own = exchange.layout.place(exchange.rank)[0]
+        own = exchange.layout.own(exchange.rank)
         buffers = dict(model.named_buffers())
         self._writes = True
-        self._buffers = [name for name in holding.of_stage(own) if name in buffers]
+        self._buffers = [name for name, stages in holding.stages.items() if name in buffers and set(own) & {*stages}]
 
     # ---- what goes from stage to stage
     def training(self, inputs: Inputs) -> list[StagePart]:

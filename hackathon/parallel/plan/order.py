@@ -1,7 +1,8 @@
 """The order of forward and backward passes on each rank: one order for the simulator and the runtime.
 
 One forward, one backward (1F1B; Narayanan et al. 2019, PipeDream) with a warm-up that is safe for uneven replicas. The
-usual warm-up, "stages behind", deadlocks with them.
+usual warm-up, "stages behind", deadlocks with them. Where all stages have the same replicas, a process may run several
+stages: the interleaved schedules of torch.
 """
 
 from collections.abc import Sequence
@@ -40,4 +41,42 @@ def rank_order(warm_up: int, replica: int, replicas: int, micro_batches: int) ->
         passes.append((False, number))
         if at + ahead < len(mine):
             passes.append((True, mine[at + ahead]))
+    return passes
+
+
+FORWARD, BACKWARD, INPUT, WEIGHT = "forward", "backward", "input", "weight"
+"""Kinds of passes. Backward in two: of what a stage received, which others wait for, and later of its parameters."""
+
+
+def rounds_fit(processes: int, micro_batches: int) -> bool:
+    """Return whether micro-batches can be interleaved: in rounds of one size, about one for each process."""
+    return micro_batches % max(1, micro_batches // processes) == 0
+
+
+def interleaved_order(
+    process: int, processes: int, chunks: int, micro_batches: int, *, zero_bubble: bool = False
+) -> list[tuple[str, int, int]]:
+    """Return the passes of one process in order, as (kind, stage, micro-batch).
+
+    Process p runs the stages p, p + processes, …: `chunks` of them. Interleaved 1F1B (Narayanan et al. 2021); with
+    `zero_bubble` each backward pass in two (ZB-H1 of Qi et al. 2024). The orders are those of torch's
+    ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble.
+    """
+    size = micro_batches // max(1, micro_batches // processes)
+    total = chunks * micro_batches
+
+    def at(step: int, *, forward: bool) -> tuple[int, int]:
+        turn, place = divmod(step, size)
+        chunk = turn % chunks if forward else chunks - 1 - turn % chunks
+        return chunk * processes + process, turn // chunks * size + place
+
+    warm_up = min((chunks - 1) * size + (processes - 1 - process) * (1 if zero_bubble else 2), total)
+    passes = [(FORWARD, *at(step, forward=True)) for step in range(warm_up)]
+    for step in range(total + process if zero_bubble else total):
+        if warm_up + step < total:
+            passes.append((FORWARD, *at(warm_up + step, forward=True)))
+        if step < total:
+            passes.append((INPUT if zero_bubble else BACKWARD, *at(step, forward=False)))
+        if zero_bubble and 0 <= step - process < total:
+            passes.append((WEIGHT, *at(step - process, forward=False)))
     return passes

@@ -1,5 +1,7 @@
 """Small parts of the runtime: ranks, batches, seeds, the tags of messages, the order of passes."""
 
+import math
+
 import pytest
 
 pytest.importorskip("torch")
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.parallel.live import batches, seeds
+from hackathon.parallel.live.exchange import Messenger, RankLostError
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.run import Links, passes
 from hackathon.parallel.live.split import Value
@@ -43,6 +46,33 @@ def test_each_rank_makes_its_passes_once_and_in_rising_order(
         assert all(order.index((True, n)) < order.index((False, n)) for n in mine)
 
 
+@given(REPLICAS, st.integers(1, 6), st.sampled_from(["1f1b", "gpipe"]))
+def test_replicas_that_make_each_pass_together_do_not_wait_for_themselves(
+    replicas: tuple[int, ...], rounds: int, schedule: str
+) -> None:
+    """With divided parameters a pass begins when all replicas of its stage begin theirs. Any stage may read any."""
+    micro_batches = math.lcm(*replicas) * rounds
+    layout = Layout(replicas)
+    orders = [
+        [passes(layout, rank, micro_batches, schedule) for rank in layout.ranks([stage])]
+        for stage in range(len(replicas))
+    ]
+    done: list[set[tuple[bool, int]]] = [set() for _ in replicas]
+    at = [0] * len(replicas)
+
+    def is_ready(stage: int, each: tuple[bool, int]) -> bool:
+        others = range(stage) if each[0] else range(stage + 1, len(replicas))
+        return all(each in done[other] for other in others)
+
+    while any(at[stage] < len(orders[stage][0]) for stage in range(len(replicas))):
+        before = list(at)
+        for stage, order in enumerate(orders):
+            while at[stage] < len(order[0]) and all(is_ready(stage, mine[at[stage]]) for mine in order):
+                done[stage].update(mine[at[stage]] for mine in order)
+                at[stage] += 1
+        assert at != before, (replicas, micro_batches, at)
+
+
 def test_no_two_messages_of_a_step_have_one_tag() -> None:
     values = [Value(f"v{n}", 0, (1, 2, 3)[: n + 1], (2,), (1,), torch.float32, True) for n in range(3)]
     links = Links({(v.name, r): n for n, (v, r) in enumerate((v, r) for v in values for r in v.readers)})
@@ -51,6 +81,28 @@ def test_no_two_messages_of_a_step_have_one_tag() -> None:
         for value in values for reader in value.readers for number in range(7) for forward in (True, False)
     ]  # fmt: skip
     assert len(set(tags)) == len(tags)
+
+
+def test_only_a_failed_message_names_a_lost_rank(monkeypatch: pytest.MonkeyPatch) -> None:
+    messenger = Messenger(Layout((1,)), 0, torch.device("cpu"), 1.0)
+    monkeypatch.setattr(messenger, "blamed", lambda ranks: ranks[0])
+    messenger.layout = Layout((1, 2))
+    with pytest.raises(RankLostError) as lost, messenger.together((0, 2)):
+        raise RuntimeError("[third_party/gloo/gloo/transport/tcp/pair.cc:537] Connection closed by peer")
+    assert (lost.value.values["stage"], lost.value.values["replica"], lost.value.values["rank"]) == (1, 1, 2)
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), messenger.together((0, 2)):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)")
+
+
+def test_a_tensor_for_another_stage_of_this_rank_needs_no_message() -> None:
+    messenger = Messenger(Layout((1,) * 4, 4), 0, torch.device("cpu"), 1.0)
+    value = Value("v", 0, (2,), (2, 3), (1, 2), torch.float32, True)
+    tensor = torch.arange(6.0).reshape(2, 3)
+    coming = messenger.receive(value, 0, 5, forward=True)  # asked for before it is made
+    messenger.send(value, tensor, 0, 5, forward=True)
+    tensor.zero_()  # what is sent is a copy
+    found = messenger.wait(coming)
+    assert found.tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and found.stride() == (1, 2)
 
 
 @given(st.lists(st.integers(0, 1 << 40), min_size=4, max_size=4), st.integers(0, 3))

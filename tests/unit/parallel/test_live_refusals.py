@@ -13,13 +13,16 @@ import pytest
 pytest.importorskip("torch")
 
 import torch
-from torch import nn
+from torch import fx, nn
 from torch.optim import LBFGS, SGD
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.description.choice import best_of_all_ranks, micro_batches_of
+from hackathon.parallel.live import requirements
 from hackathon.parallel.live.capture import capture
+from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.plans import run_plan
+from hackathon.parallel.live.split import StagePart, Value
 from hackathon.parallel.plan.devices import devices_of
 from hackathon.parallel.plan.graph import graph_of
 from hackathon.parallel.plan.request import PlanRequest
@@ -52,6 +55,26 @@ def plan(model: nn.Module | None = None, **changes: Any) -> dict[str, Any]:
         key: changes.pop(key) for key in list(changes) if key in ("operators", "replicas", "recompute", "offload")
     }
     return {"schema_version": 1, "micro_batches": 2, "stages": [stage]} | changes
+
+
+def checked_links(reader: int, device: str) -> None:
+    """Check two processes with two stages each, of which the first sends a tensor to another."""
+    value = Value("relu", 0, (reader,), (2,), (1,), torch.float32, True)
+    part = StagePart(0, fx.GraphModule({}, fx.Graph()), ("relu",), (), (), (value,), (), (), (), False)
+    requirements.check_links([part], Layout((1,) * 4, 2), torch.device(device))
+
+
+def four_stages() -> dict[str, Any]:
+    return {"stages": [{"operators": [name], "replicas": 1} for name in "abcd"]}
+
+
+def in_two(replicas: list[int]) -> dict[str, Any]:
+    """Return a plan of two stages."""
+    names = list(capture(Net(), (BATCH[0][:2],), {}, LOSS, BATCH[1][:2], evaluation=False).operators)
+    stages = [
+        {"operators": each, "replicas": count} for each, count in zip((names[:1], names[1:]), replicas, strict=True)
+    ]
+    return {"schema_version": 1, "micro_batches": 2, "stages": stages}
 
 
 def sgd(parameters: Any) -> Any:
@@ -117,6 +140,37 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "more replicas than micro-batches": ("idle_replicas", lambda: made(plan=plan(replicas=3))),
     "processes that are missing": ("ranks", lambda: made(plan=plan(replicas=2))),
     "parameters in main memory, rounded": ("offload", lambda: made(plan=plan(offload=True), precision="bf16")),
+    "divided parameters in main memory": (
+        "shard", lambda: made(plan=plan(replicas=2, offload=True), shard=True),
+    ),
+    "divided parameters, compiled": ("shard", lambda: made(plan=plan(replicas=2), compiler="eager", shard=True)),
+    "replicas that do not make as many passes": (
+        "shard_uneven", lambda: made(plan=plan(replicas=2, micro_batches=3), shard=True),
+    ),
+    "a tensor past a stage, interleaved on GPUs": ("interleaved_skip", lambda: checked_links(reader=3, device="cuda")),
+    "divided and whole parameters at once": (
+        "shard_optimizer", lambda: requirements.check_mixed(SGD(Net().parameters(), 0.1, foreach=True)),
+    ),
+    "interleaved stages, divided": (
+        "interleaved_option", lambda: made(schedule="interleaved-1f1b", shard=True),
+    ),
+    "two backward passes, compiled": (
+        "interleaved_option", lambda: made(schedule="interleaved-zero-bubble", compiler="eager"),
+    ),
+    "interleaved stages with other replicas": (
+        "interleaved_replicas", lambda: made(plan=in_two(replicas=[1, 2]), schedule="interleaved-1f1b"),
+    ),
+    "one stage to interleave": ("interleaved_stages", lambda: made(schedule="interleaved-1f1b")),
+    "interleaved stages on too few processes": (
+        "interleaved_stages", lambda: made(plan=in_two(replicas=[2, 2]), schedule="interleaved-1f1b"),
+    ),
+    "micro-batches that make no rounds": (
+        "interleaved_micro_batches",
+        lambda: requirements.chunks_of(
+            run_plan({"schema_version": 1, "micro_batches": 5} | four_stages()), 2, "interleaved-1f1b", compiler=False,
+            shard=False,
+        ),
+    ),
     "a plan of another model": ("plan_unknown", lambda: made(plan=plan(Net(0.5)))),
     "a plan of a smaller model": ("plan_missing", lambda: made(plan=plan(operators=["linear"]))),
     "a hook": ("capture.hook", lambda: made(hooked())),
@@ -192,6 +246,18 @@ def test_without_a_plan_one_is_made_here(monkeypatch: pytest.MonkeyPatch) -> Non
     torch.manual_seed(2)
     assert float(parallel.step(BATCH)) > 0
     assert made(plan=None).plan.micro_batches == 4  # of four samples, one in each
+
+
+def test_tensors_for_the_next_stage_and_for_own_stages_are_sent_on_gpus_too() -> None:
+    checked_links(reader=1, device="cuda")
+    checked_links(reader=2, device="cuda")  # of the same process
+    checked_links(reader=3, device="cpu")
+
+
+def test_divided_and_whole_parameters_are_taken_one_by_one() -> None:
+    optimizer = SGD(Net().parameters(), 0.1)
+    requirements.check_mixed(optimizer)
+    assert optimizer.param_groups[0]["foreach"] is False
 
 
 def test_a_plan_made_here_uses_each_process_or_none_fits() -> None:

@@ -219,6 +219,7 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "parameters in main memory": (
         "auto_parallel.module_level", lambda: made(chained(), plan=plan(chained(), offload=True)),
     ),
+    "divided parameters": ("auto_parallel.module_level", lambda: made(chained(), shard=True)),
     "two arguments": ("auto_parallel.module_inputs", lambda: made(chained(), example=((BATCH[0],) * 2, BATCH[1]))),
     "keywords": ("auto_parallel.module_inputs", lambda: made(chained(), example=({"input": BATCH[0]}, BATCH[1]))),
     "a module that fails": ("auto_parallel.module_failed", lambda: made(chained(Failing()))),

@@ -51,6 +51,38 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "stage {stage} of the plan keeps its parameters in main memory, which does not work with {option}=",
         "計画のステージ {stage} はパラメータをメインメモリに置きます。{option}= とは併用できません",
     ),
+    "shard": (
+        "shard=True does not work with {option}, which stage {stage} uses: its replicas cannot divide its parameters",
+        "shard=True は {option} と併用できません。ステージ {stage} で使われているため、レプリカ間でパラメータを分割できません",
+    ),
+    "shard_uneven": (
+        "shard=True: the {micro_batches} micro-batches cannot be divided evenly over the {replicas} replicas of stage {stage}, which gather the parameters of each pass together",
+        "shard=True: マイクロバッチ {micro_batches} 個を、ステージ {stage} のレプリカ {replicas} 個に均等に割り当てられません。レプリカは実行のたびに、そろってパラメータを集めます",
+    ),
+    "shard_optimizer": (
+        "the optimizer has {option}, which cannot take both divided and whole parameters: with shard=True this stage has both, tied weights say",
+        "オプティマイザの {option} は、分割したパラメータと分割しないパラメータを同時に扱えません。shard=True では、共有した重みなどがあるためこのステージに両方が含まれます",
+    ),
+    "interleaved_option": (
+        "schedule {schedule} does not work with {option}",
+        "スケジュール {schedule} は {option} と併用できません",
+    ),
+    "interleaved_replicas": (
+        "schedule {schedule} needs the same number of replicas in all stages; the plan has {replicas}",
+        "スケジュール {schedule} では、全ステージのレプリカ数が同じでなければなりません。この計画では {replicas} です",
+    ),
+    "interleaved_stages": (
+        "schedule {schedule} runs two or more stages in each process, as many in each: {stages} stages with {replicas} replicas cannot be placed on {given} processes in this way",
+        "スケジュール {schedule} では、各プロセスが同じ数（2 個以上）のステージを実行します。レプリカ数 {replicas} のステージ {stages} 個を、この形で {given} 個のプロセスに配置できません",
+    ),
+    "interleaved_micro_batches": (
+        "schedule {schedule}: {micro_batches} micro-batches cannot be interleaved over {processes} processes with {replicas} replicas each; a multiple of both numbers' product always can",
+        "スケジュール {schedule}: マイクロバッチ {micro_batches} 個を、プロセス {processes} 個（レプリカ数 {replicas}）でインターリーブできません。2 つの数の積の倍数にしてください",
+    ),
+    "interleaved_skip": (
+        "on GPUs, an interleaved schedule cannot send a tensor past a stage: stage {reader} reads {operator} of stage {stage}",
+        "GPU では、インターリーブのスケジュールでステージを飛び越してテンソルを送れません: ステージ {reader} はステージ {stage} の {operator} を使います",
+    ),
     # ---- the model
     "wrapped": (
         "{module} is a {kind}: give AutoParallel the model itself",

@@ -1,0 +1,235 @@
+"""The parameters of a stage, divided over its replicas (FSDP2): parameters, gradients and optimizer states alike.
+
+Each replica keeps its rows of every parameter. The graph of the stage becomes a chain of blocks, each a module of its
+own. A pass gathers one block after another, and gives it up when it has run; a backward pass sums the gradients over
+the replicas and keeps this rank's rows of the sum.
+"""
+
+import operator
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from hackathon.parallel.live import seeds
+from hackathon.parallel.live.capture import attribute
+from hackathon.parallel.live.exchange import Messenger
+from hackathon.parallel.live.glue import glued_groups
+from hackathon.parallel.live.offload_blocks import parameters_read
+from hackathon.parallel.live.split import StagePart
+
+PIECES = 8
+"""A block has about this part of a stage's parameters, or those of one operator if they are more."""
+
+
+class Shards:
+    """A stage whose parameters are divided over the ranks that replicate it."""
+
+    def __init__(
+        self, part: StagePart, mine: Mapping[str, torch.Tensor], tied: Collection[str], exchange: Messenger,
+        ranks: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        """`mine`: the stage's state by canonical name; `tied`: names that other stages hold, too: they stay whole."""
+        from torch.distributed.fsdp import fully_shard
+
+        assert isinstance(part.module, fx.GraphModule)
+        self._exchange, self._ranks = exchange, ranks
+        named = {name: each for name, each in mine.items() if isinstance(each, nn.Parameter)}
+        read = {id(each) for each in part.module.parameters()}
+        leaving = {id(each) for each in leaves_stage(part.module)}
+        types = [each.dtype for each in named.values() if id(each) in read]
+        common = max(types, key=lambda each: (types.count(each), str(each)), default=None)
+        """Of the parameters; FSDP2 gathers those of one type together."""
+        divided = {
+            name: each for name, each in named.items()
+            if id(each) in read and name not in tied and id(each) not in leaving and is_shardable(each)
+            and each.dtype == common
+        }  # fmt: skip
+        kept = {id(each) for each in divided.values()}
+        blocks = in_blocks(part.module, [each for each in named.values() if id(each) not in kept])
+        mesh = exchange.mesh(ranks)
+        ignored = {each for each in blocks.module.parameters() if id(each) not in kept}
+        before = _places(blocks.module)
+        for each in [*blocks.blocks, blocks.module]:
+            made: Any = fully_shard(each, mesh=mesh, reshard_after_forward=True, ignored_params=ignored)
+            made.set_gradient_divide_factor(1.0)  # a sum, as over replicas without it
+            made.set_force_sum_reduction_for_comms(True)
+        # an operator in place stays in the block of the tensor that it changes: the hooks are not lost
+        warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view tensor")
+        self.module: nn.Module = blocks.module
+        """Runs a pass of the stage."""
+        self.is_mixed = any(each.requires_grad for each in ignored)
+        """Whether some parameters that the stage trains stay whole."""
+        after = _places(blocks.module)
+        new = {id(each): after[place] for place, each in before.items()}
+        self.parameters: dict[str, nn.Parameter] = {name: new[id(each)] for name, each in sorted(divided.items())}
+        """Those that are divided, by canonical name; each knows its whole shape and this rank's rows."""
+
+    def gathered(self) -> dict[str, nn.Parameter]:
+        """Return the divided parameters, whole. All replicas of the stage call this."""
+        return {name: nn.Parameter(self.whole(each), requires_grad=False) for name, each in self.parameters.items()}
+
+    def whole(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Return a tensor whole that is divided, others as they are. All replicas of the stage call this."""
+        if not is_divided(tensor):
+            return tensor
+        with self._exchange.together(self._ranks):
+            return tensor.detach().full_tensor()  # type: ignore[attr-defined,no-any-return]
+
+
+def is_divided(tensor: object) -> bool:
+    """Return whether a rank holds only rows of a tensor."""
+    return hasattr(tensor, "full_tensor")
+
+
+def rows(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what this rank holds of a tensor, in the same memory."""
+    return tensor.to_local() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
+
+
+def divided_as(whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Return a tensor that all replicas hold whole, divided as another is."""
+    from torch.distributed.tensor import distribute_tensor
+
+    assert is_divided(like)
+    place = like.to_local().device  # type: ignore[attr-defined]
+    mesh, placements = like.device_mesh, like.placements  # type: ignore[attr-defined]
+    return distribute_tensor(whole.detach().to(place), mesh, placements, src_data_rank=None)
+
+
+def _places(module: nn.Module) -> dict[tuple[str, str], Any]:
+    """Return where parameters are: path of the module and name → the parameter."""
+    return {
+        (path, name): each
+        for path, owner in module.named_modules() for name, each in owner._parameters.items() if each is not None
+    }  # fmt: skip
+
+
+# ---- blocks
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A stage as `module`, which calls `blocks`; parameters that several blocks need belong to `module` itself."""
+
+    module: fx.GraphModule
+    blocks: tuple[fx.GraphModule, ...]
+
+
+def in_blocks(stage: fx.GraphModule, whole: Collection[nn.Parameter] = ()) -> Blocks:
+    """Return a stage in blocks with the same inputs and outputs. `whole`: parameters that no block may hold."""
+    read, _ = parameters_read(stage, frozen=True)
+    nodes = [node for node in stage.graph.nodes if node.op == "call_function"]
+    starts = _starts(stage, nodes, {node: [_tensor(stage, each) for each in found] for node, found in read.items()})
+    block_of: dict[fx.Node, int] = {}
+    for number, (start, end) in enumerate(pairwise([*starts, len(nodes)])):
+        block_of |= dict.fromkeys(nodes[start:end], number)
+    readers: dict[int, set[int]] = {}
+    for node, found in read.items():
+        for each in found:
+            readers.setdefault(id(_tensor(stage, each)), set()).add(block_of[node])
+    outside = {id(each) for each in whole} | {each for each, found in readers.items() if len(found) > 1}
+    return _built(stage, nodes, block_of, outside)
+
+
+def leaves_stage(stage: fx.GraphModule) -> list[nn.Parameter]:
+    """Return the parameters of which a view is an output of the stage.
+
+    It may be on its way to another rank when the stage gives its parameters up.
+    """
+    _, views = parameters_read(stage, frozen=True)
+    output = next(node for node in stage.graph.nodes if node.op == "output")
+    return [_tensor(stage, each) for node in output.all_input_nodes for each in views.get(node, [])]
+
+
+def _tensor(stage: fx.GraphModule, node: fx.Node) -> nn.Parameter:
+    found = attribute(stage, str(node.target))
+    assert isinstance(found, nn.Parameter)
+    return found
+
+
+def _starts(stage: fx.GraphModule, nodes: Sequence[fx.Node], read: dict[fx.Node, list[nn.Parameter]]) -> list[int]:
+    """Return the positions at which blocks begin."""
+    legal = _legal(stage, nodes)
+    sizes = {id(each): each.nbytes for found in read.values() for each in found}
+    most = sum(sizes.values()) / PIECES
+    starts, held, bytes_ = [0], set[int](), 0
+    for at, node in enumerate(nodes):
+        new = {id(each) for each in read.get(node, [])} - held
+        more = sum(sizes[each] for each in new)
+        if more and bytes_ and bytes_ + more > most:
+            found = [each for each in legal if starts[-1] < each <= at]
+            if found:
+                starts.append(found[-1])
+                held, bytes_ = set(), 0
+                for each in (each for node in nodes[found[-1] : at] for each in read.get(node, [])):
+                    bytes_ += sizes[id(each)] * (id(each) not in held)
+                    held.add(id(each))
+                new = {id(each) for each in read.get(node, [])} - held
+                more = sum(sizes[each] for each in new)
+        held |= new
+        bytes_ += more
+    return starts
+
+
+def _legal(stage: fx.GraphModule, nodes: Sequence[fx.Node]) -> list[int]:
+    """Return the positions at which a block may begin: nothing glued is parted, nor an operator from its seed."""
+    place = {node.name: at for at, node in enumerate(nodes)}
+    closed = {at + 1 for at, node in enumerate(nodes) if node.target is seeds.seed_operator}
+    for group in glued_groups(stage.graph):
+        positions = [place[name] for name in group]
+        closed.update(range(min(positions) + 1, max(positions) + 1))
+    return [at for at in range(1, len(nodes)) if at not in closed]
+
+
+def _built(stage: fx.GraphModule, nodes: Sequence[fx.Node], block_of: dict[fx.Node, int], outside: set[int]) -> Blocks:
+    place = {node: at for at, node in enumerate(stage.graph.nodes)}
+    graph = fx.Graph()
+    values: dict[fx.Node, fx.Node] = {}
+    attributes: dict[str, object] = {}
+    for node in stage.graph.nodes:
+        if node.op == "placeholder":
+            values[node] = graph.placeholder(node.name)
+    blocks = []
+    for number in range(max(block_of.values(), default=-1) + 1):
+        mine = [node for node in nodes if block_of[node] == number]
+        needed = {each for node in mine for each in node.all_input_nodes if block_of.get(each) != number}
+        inner = fx.Graph()
+        copies: dict[fx.Node, fx.Node] = {}
+        given: list[fx.Node] = []
+        root: dict[str, object] = {}
+        for node in sorted(needed, key=place.__getitem__):
+            if node.op != "get_attr":
+                given.append(node)
+            elif id(found := attribute(stage, str(node.target))) in outside:
+                attributes[str(node.target)] = found
+                given.append(node)
+                if node not in values:
+                    values[node] = graph.get_attr(str(node.target))
+        for node in given:
+            copies[node] = inner.placeholder(node.name)
+        for node in sorted(needed - set(given), key=place.__getitem__):
+            root[str(node.target)] = attribute(stage, str(node.target))
+            copies[node] = inner.create_node("get_attr", str(node.target), name=node.name)
+        for node in mine:
+            copies[node] = inner.node_copy(node, copies.__getitem__)
+        leaving = [node for node in mine if any(block_of.get(user) != number for user in node.users)]
+        inner.output(tuple(copies[node] for node in leaving))
+        block = fx.GraphModule(root, inner)
+        attributes[f"block_{number}"] = block
+        blocks.append(block)
+        called = graph.create_node("call_module", f"block_{number}", tuple(values[node] for node in given))
+        for at, node in enumerate(leaving):
+            values[node] = graph.call_function(operator.getitem, (called, at))
+    output = next(node for node in stage.graph.nodes if node.op == "output")
+    graph.output(fx.node.map_arg(output.args[0], values.__getitem__))
+    return Blocks(fx.GraphModule(attributes, graph), tuple(blocks))
+
+
+def is_shardable(parameter: torch.Tensor) -> bool:
+    """Return whether FSDP2 can divide a parameter along its first dimension."""
+    return parameter.dim() > 0 and parameter.is_contiguous()
