@@ -81,8 +81,8 @@ class ChainerProfiler:
 
         pid = os.getpid()
         value = {
-            "schemaVersion": 1, "deviceProperties": [], "host_name": platform.node(), "displayTimeUnit": "ms",
-            "baseTimeNanoseconds": BASE_NANOSECONDS,
+            "schemaVersion": 1, "framework": "chainer", "deviceProperties": [], "host_name": platform.node(),
+            "displayTimeUnit": "ms", "baseTimeNanoseconds": BASE_NANOSECONDS,
             "traceEvents": [
                 {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": thread, "ts": round(begin, 3),
                  "dur": round(end - begin, 3), "args": {}}

@@ -2,9 +2,10 @@
 
 `hackathon profile` puts it beside the run and its folder in front of PYTHONPATH. It waits until the program imports
 `torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them; in a Chainer program
-`chainer.optimizer`, and a hook of its functions (`chainer_trace.py`). It writes to the run's
-folder `profile`: `rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the
-recorded window, by which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
+`chainer.optimizer`, and a hook of its functions (`chainer_trace.py`); in a TensorFlow program the calls in which
+gradients are applied, and `tf.profiler` (`tensorflow_trace.py`). It writes to the run's folder `profile`:
+`rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the recorded window, by
+which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
 
 Nothing of the toolkit is imported: it runs in the program's Python (3.6 or newer). What fails in here is noted, and
 the program goes on.
@@ -41,9 +42,13 @@ class Recorder:
         """Steps of other optimizers since the last one that counted."""
         self.profiler = None  # type: Any
         self.engine = "torch"
-        """The framework whose steps count: torch or chainer."""
-        self.chainer = None  # type: Any
-        """The module that records Chainer."""
+        """The framework whose steps count: torch, chainer or tensorflow."""
+        self.other_profiler = None  # type: Any
+        """What records another framework than torch."""
+        self.tell_device = None  # type: Any
+        """What tells the device of another framework."""
+        self.calls = None  # type: Any
+        """The calls into TensorFlow."""
         self.state = "waiting"
         """waiting, recording, written, complete or failed."""
         self.paused = 0.0
@@ -85,8 +90,8 @@ class Recorder:
     def _start(self) -> None:
         from importlib import import_module
 
-        if self.engine == "chainer":
-            self.profiler = self.chainer.ChainerProfiler(
+        if self.other_profiler is not None:
+            self.profiler = self.other_profiler(
                 WARM_UP, self.active, rank_of_process(), processes(), on_trace_ready=self._write
             )
             self.profiler.start()
@@ -139,6 +144,11 @@ class Recorder:
         if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
             found["device"] = torch.cuda.get_device_name()
             found["peak_bytes"]["device"] = int(torch.cuda.max_memory_allocated())
+        if self.tell_device is not None:
+            try:
+                self.tell_device(found)
+            except Exception:  # an old version may not tell
+                pass
         return found
 
     def note_complete(self, peaks: Any = None) -> None:
@@ -253,7 +263,7 @@ def attach_chainer(module: Any, recorder: Recorder) -> None:
             try:
                 trace.append(beside("hackathon_chainer_trace"))
                 trace[0].install()
-                recorder.engine, recorder.chainer = "chainer", trace[0]
+                recorder.engine, recorder.other_profiler = "chainer", trace[0].ChainerProfiler
             except Exception as error:
                 recorder.fail(error)
         recorder.stepped(optimizer)
@@ -262,10 +272,51 @@ def attach_chainer(module: Any, recorder: Recorder) -> None:
     module.GradientMethod.update = updated
 
 
+def attach_tensorflow(module: Any, recorder: Recorder) -> None:
+    """Have a module of TensorFlow or of Keras on it tell the recorder of steps."""
+    if recorder.calls is None:
+        trace = beside("hackathon_tensorflow_trace")
+        trace.TensorflowProfiler.convert = staticmethod(
+            lambda *words: beside("hackathon_tensorflow_events").events_in(*words)
+        )
+
+        def stepped(caller: Any) -> None:
+            if "tensorflow" not in sys.modules or keras_backend() not in ("", "tensorflow"):
+                return
+            if not recorder.ends:
+                recorder.engine, recorder.other_profiler = "tensorflow", trace.TensorflowProfiler
+                recorder.tell_device = trace.tell_device
+            if recorder.engine == "tensorflow":
+                recorder.stepped(caller)
+
+        recorder.calls = trace.Calls(stepped)
+    recorder.calls.watch(module)
+
+
+def keras_backend() -> str:
+    """Return what Keras 3 computes with, empty where it is not loaded."""
+    module = sys.modules.get("keras.src.backend.config")  # type: Any
+    return str(module.backend()) if module is not None else ""
+
+
 class ModuleWatch:
     """A finder of modules that finds none, but attaches the recorder to a framework's optimizers once they come."""
 
-    MODULES = {"torch.optim.optimizer": attach_torch, "chainer.optimizer": attach_chainer}
+    MODULES = {
+        "torch.optim.optimizer": attach_torch, "chainer.optimizer": attach_chainer,
+        "tensorflow.python.eager.polymorphic_function.polymorphic_function": attach_tensorflow,
+        "tensorflow.python.eager.def_function": attach_tensorflow,
+        "tensorflow.python.training.optimizer": attach_tensorflow,
+        **{
+            package + "." + name: attach_tensorflow
+            for package in ("keras", "keras.src", "tf_keras", "tf_keras.src")
+            for name in (
+                "optimizers.base_optimizer", "optimizers.optimizer", "optimizers.legacy.optimizer_v2",
+                "optimizers.optimizer_v2.optimizer_v2", "optimizers.optimizer_experimental.optimizer",
+            )
+        },
+    }  # fmt: skip
+    """Module → how; those of all versions from TensorFlow 2.4 on."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder

@@ -22,8 +22,10 @@ SKIPPED, RECORDED, SECONDS = 5, 10, 300
 """Steps that are passed over, steps that are recorded, and seconds after which the run is ended all the same."""
 PLACE = "profiler"
 """Folder of the run that stands first in the program's PYTHONPATH."""
+BESIDE = ("device_probe", "chainer_trace", "tensorflow_trace", "tensorflow_events")
+"""Modules that the recorder loads beside it, there with `hackathon_` before their names."""
 VARIABLE = "HK_PROFILE"
-UNRECORDED = ("tensorflow", "keras", "jax", "mxnet")
+UNRECORDED = ("jax", "mxnet")
 """Frameworks whose programs the recorder does not see."""
 
 
@@ -58,11 +60,9 @@ def recorder_files() -> Mapping[str, bytes]:
     import hackathon.profiling
 
     recorder = Path(str(hackathon.profiling.__file__)).with_name("recorder.py")
-    probe = recorder.with_name("device_probe.py")
     return {
         f"{PLACE}/sitecustomize.py": recorder.read_bytes(),
-        f"{PLACE}/hackathon_device_probe.py": probe.read_bytes(),
-        f"{PLACE}/hackathon_chainer_trace.py": recorder.with_name("chainer_trace.py").read_bytes(),
+        **{f"{PLACE}/hackathon_{name}.py": recorder.with_name(f"{name}.py").read_bytes() for name in BESIDE},
     }
 
 

@@ -20,6 +20,7 @@ COPIES = {
     "layer_splits.py": ["torch-ddp", "torch-ddp-tuned"],
     "learning_rate.py": ["horovod-torch", "torch-ddp", "torch-ddp-tuned"],
     "micro_batches.py": ["torch-ddp", "torch-ddp-tuned"],
+    "noise_scale.py": ["torch-ddp", "torch-ddp-tuned"],
     "pipeline.py": ["pipeline-lm", "pipeline-resnet"],
     "processes.py": ["torch-ddp", "torch-ddp-tuned"],
     "resnet.py": ["horovod-torch", "pipeline-resnet", "torch-ddp", "torch-ddp-tuned"],

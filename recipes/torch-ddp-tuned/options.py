@@ -33,6 +33,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     add("--static-graph", action="store_true", help="the network is the same in every step")
     hooks = ["none", "fp16", "bf16", "powersgd", "int8", "topk", "onebit"]
     add("--hook", choices=hooks, default="none", help="how gradients are sent")
+    add("--noise-scale", action="store_true", help="measure how large a batch still pays")
     add("--powersgd-rank", type=int, default=2, help="rank of the compressed gradients")
     add("--powersgd-start", type=int, default=100, help="steps that are sent uncompressed first")
     add("--sync-batchnorm", action="store_true", help="GPU: batch normalisation over all processes")
@@ -86,6 +87,8 @@ def refusal(args: argparse.Namespace, gpus: int) -> str | None:
          "--hook powersgd would keep an overflow of --amp fp16 in its error feedback for ever: choose --amp bf16"),
         (args.hook == "powersgd" and args.powersgd_start < 2,
          "--powersgd-start must be 2 or more, error feedback needs plain steps first: choose a tenth of all steps"),
+        (args.noise_scale and args.hook != "none",
+         "--noise-scale compares gradients that are sent as they are: leave --hook out"),
         (args.sync_batchnorm and not gpus,
          "--sync-batchnorm is made for GPUs in PyTorch: leave it out, statistics are averaged before a test"),
         (args.sync_batchnorm and args.model == "cnn",

@@ -18,6 +18,7 @@ from data import Samples, Synthetic, digits, folder
 from hackathon_runtime import Meter, Stopper, identity
 from lars import Lars
 from learning_rate import set_learning_rate
+from noise_scale import NoiseScale
 from options import options
 from parallel import spread, wrap
 from processes import connect, from_rank_zero, over_ranks
@@ -40,6 +41,8 @@ def main() -> None:
     net.to(device, memory_format=torch.channels_last if args.channels_last else torch.preserve_format)
     # One process needs no wrapper: it is what speed-up is compared with and pays nothing for communication.
     model, sent = wrap(net, args) if me.world_size > 1 else (net, None)
+    samples = args.batch_size * args.accumulate  # of a process in a step
+    noise = NoiseScale(model, samples) if args.noise_scale and me.world_size > 1 else None
     loss_of = nn.CrossEntropyLoss()
     step = Step(make_optimizer(net, args), loss_of, device.type, args.amp, args.accumulate)
 
@@ -55,7 +58,6 @@ def main() -> None:
         model = torch.compile(model)  # around DDP: it splits at the buckets, so that all-reduce and backward overlap
 
     torch.manual_seed(args.seed + 1 + me.rank)  # from here on each rank has its own dropout
-    samples = args.batch_size * args.accumulate  # of a process in a step
     first_epoch, first_batch = load(net, step, args.resume, args.epochs, samples, me)
     exposed = ExposedCommunication(net, device)
     should_stop = Stopper(lambda number: from_rank_zero(number, device))
@@ -69,6 +71,8 @@ def main() -> None:
                 step.optimizer.zero_grad(set_to_none=True)
                 loss = step.backward(model, batches)  # DDP averages the gradients over the processes meanwhile
                 waited = exposed.seconds()
+                if noise:
+                    noise.step()
                 step.update()
             meter.move(waited, "compute", "communication")
             passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
@@ -91,6 +95,8 @@ def main() -> None:
         numbers["weight_spread"] = spread(net)
         if data.test_size and not stopped:
             numbers["accuracy"] = evaluate(net, step, data, device)
+        if noise and (found := noise.estimate()):
+            numbers.update(found.numbers())
     meter.final(**numbers)
     if not numbers["weight_spread"] <= 1e-4:
         sys.exit("the processes ended with different weights: they did not train one network together")

@@ -20,6 +20,7 @@ from data import Digits, Synthetic
 from hackathon_runtime import Meter, Stopper, identity
 from learning_rate import set_learning_rate
 from micro_batches import MicroBatches
+from noise_scale import NoiseScale
 from processes import connect, from_rank_zero, over_ranks
 from resnet import resnet
 from torch import nn
@@ -42,6 +43,7 @@ def options() -> argparse.Namespace:
         "--hook", choices=["none", "fp16", "bf16", "powersgd", "int8", "topk", "onebit"], default="none",
         help="how gradients travel between the processes",
     )  # fmt: skip
+    parser.add_argument("--noise-scale", action="store_true", help="measure how large a batch still pays")
     parser.add_argument("--image-size", type=int, default=224, help="synthetic images: pixels on a side")
     parser.add_argument("--steps-per-epoch", type=int, default=50, help="synthetic images: steps per epoch")
     parser.add_argument("--seed", type=int, default=1, help="of weights, order and dropout")
@@ -55,6 +57,8 @@ def options() -> argparse.Namespace:
         args.model = "cnn" if args.data == "digits" else "resnet18"
     if args.model == "cnn" and args.data == "synthetic":
         parser.error("the cnn is made for the digits: take --model resnet18 or resnet50 for synthetic images")
+    if args.noise_scale and args.hook != "none":
+        parser.error("--noise-scale compares gradients that are sent as they are: leave --hook out")
     return args
 
 
@@ -74,6 +78,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", "`broadcast_buffers`")  # deprecated, but its successor is too young to rely on
     model = DistributedDataParallel(net, broadcast_buffers=False) if me.world_size > 1 else net
     sent = compress(model, args.hook, seed=args.seed) if me.world_size > 1 else None
+    noise = NoiseScale(model, args.batch_size) if args.noise_scale and me.world_size > 1 else None
     loss_of = nn.CrossEntropyLoss()
     micro = MicroBatches(loss_of)  # in parts where HACKATHON_MICRO_BATCHES says so, else at once
     optimizer = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=1e-4)
@@ -105,6 +110,8 @@ def main() -> None:
                 optimizer.zero_grad(set_to_none=True)
                 loss = micro.backward(model, images, labels)  # DDP averages the gradients over the processes meanwhile
                 waited = exposed.seconds()
+                if noise:
+                    noise.step()
                 optimizer.step()
             meter.move(waited, "compute", "communication")
             passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
@@ -127,6 +134,8 @@ def main() -> None:
         numbers["weights"] = weight_digest(net)
         if data.test and not stopped:
             numbers["accuracy"] = evaluate(net, data, device)
+        if noise and (found := noise.estimate()):
+            numbers.update(found.numbers())
     meter.final(**numbers)
 
 

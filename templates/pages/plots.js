@@ -6,21 +6,60 @@
   const busy = new WeakSet();
   const failed = new WeakSet();
   const views = new WeakMap();
-  let library = null;
+  const loaded = new Map();
 
-  function vega() {
-    library ??= new Promise((resolve, reject) => {
-      if (window.hackathonPlot) {
-        resolve(window.hackathonPlot);
-        return;
-      }
-      const script = document.createElement("script");
-      script.src = new URL("vega.js", beside).href;
-      script.onload = () => (window.hackathonPlot ? resolve(window.hackathonPlot) : reject(new Error("no Vega")));
-      script.onerror = () => reject(new Error("no Vega"));
-      document.head.append(script);
-    });
-    return library;
+  // What a file beside this one leaves in the window, asked for once.
+  function load(file, name) {
+    if (!loaded.has(file)) {
+      loaded.set(file, new Promise((resolve, reject) => {
+        const done = () => (window[name] ? resolve(window[name]) : reject(new Error(`no ${name}`)));
+        if (window[name]) {
+          done();
+          return;
+        }
+        const script = document.createElement("script");
+        script.src = new URL(file, beside).href;
+        script.onload = done;
+        script.onerror = done;
+        document.head.append(script);
+      }));
+    }
+    return loaded.get(file);
+  }
+
+  const vega = () => load("vega.js", "hackathonPlot");
+
+  // The value that a difference makes of a form; `hackathon.web.page.plot_forms` says how it is written.
+  function whole(form, told) {
+    if (told === null || typeof told !== "object" || Array.isArray(told)) return told;
+    if ("=" in told) return told["="];
+    if ("|" in told) {
+      const columns = Object.entries(told["|"]);
+      return columns[0][1].map((_, row) => Object.fromEntries(columns.map(([name, all]) => [name, all[row]])));
+    }
+    if ("@" in told) {
+      const entry = (each) => (each.length === 1 ? each[0] : whole(form[each[0]], each[1]));
+      return told["@"].map((each) => (Array.isArray(each) ? entry(each) : form[each]));
+    }
+    const made = form !== null && typeof form === "object" && !Array.isArray(form) ? { ...form } : {};
+    for (const name of told["-"] ?? []) delete made[name];
+    for (const [name, each] of Object.entries(told)) if (name !== "-") made[name] = whole(made[name], each);
+    return made;
+  }
+
+  const written = (plot) => document.querySelector(`script[data-plot="${CSS.escape(plot.id)}"]`);
+
+  // A specification lies in the page, or in a file that the page shares with its other languages.
+  async function specOf(plot) {
+    const inside = written(plot);
+    if (inside) return JSON.parse(inside.textContent);
+    const page = location.pathname.split("/").pop().split(".")[0] || "index";
+    const plots = await load(`${page}.js`, "hackathonPlots");
+    const forms = await load("forms.js", "hackathonForms");
+    const [form, told, others] = plots[plot.id];
+    const spec = whole({ ...forms[""], ...forms[form] }, told);
+    const words = others?.[document.documentElement.lang];
+    return words ? whole(spec, words) : spec;
   }
 
   const nothing = () => Promise.reject(new Error("nothing is loaded from elsewhere"));
@@ -108,9 +147,11 @@
       const type = scaled.encoding?.[axis]?.type ?? made.encoding?.[axis]?.type;
       return type === "quantitative" || type === "temporal";
     });
-    if (zoomed && plot.dataset.zoom && window.matchMedia("(pointer: fine)").matches) {
+    const way = plot.closest("[data-zoom]")?.dataset.zoom;
+    if (zoomed && way && window.matchMedia("(pointer: fine)").matches) {
       const select = { type: "interval", zoom: "wheel![event.ctrlKey || event.metaKey]" };
       scaled.params = [...(scaled.params || []), { name: "zoom", select, bind: "scales" }];
+      plot.dataset.zoom = way;
       plot.classList.add("plot-zoom");
     }
     return made;
@@ -120,14 +161,13 @@
     // A page that is kept fresh puts a new drawing in the place of an interactive one when its numbers have changed.
     if (busy.has(plot) || failed.has(plot) || plot.querySelector(".plot-room")) return;
     const drawing = plot.querySelector("svg");
-    const written = document.querySelector(`script[data-plot="${CSS.escape(plot.id)}"]`);
-    if (!drawing || !written) return;
+    if (!drawing) return;
     busy.add(plot);
     const room = document.createElement("div");
     room.className = "plot-room";
     try {
       const embed = await vega();
-      const spec = prepared(JSON.parse(written.textContent), plot);
+      const spec = prepared(await specOf(plot), plot);
       views.get(plot)?.finalize();
       plot.append(room);
       const made = await embed(room, spec, {
@@ -228,8 +268,7 @@
   async function save(plot, kind) {
     const name = `${document.title.split(" – ")[0]}-${plot.id}.${kind}`.replace(/[^\p{L}\p{N}._-]+/gu, "-");
     if (kind === "csv") {
-      const written = document.querySelector(`script[data-plot="${CSS.escape(plot.id)}"]`);
-      saved(name, "text/csv;charset=utf-8", `\ufeff${table(JSON.parse(written.textContent))}\r\n`);
+      saved(name, "text/csv;charset=utf-8", `\ufeff${table(await specOf(plot))}\r\n`);
       return;
     }
     await begin(plot);
@@ -244,11 +283,13 @@
     for (const place of within.querySelectorAll(".chart-ways:empty")) {
       const plot = place.closest("figure")?.querySelector(".plot[id]");
       if (!plot) continue;
+      const way = place.closest("[data-save]")?.dataset.save ?? "";
+      const title = place.closest("figure").querySelector("figcaption")?.textContent ?? "";
       for (const kind of ["svg", "png", "csv"]) {
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = kind.toUpperCase();
-        button.setAttribute("aria-label", `${place.dataset.save} ${kind.toUpperCase()}: ${place.dataset.title}`);
+        button.setAttribute("aria-label", `${way} ${kind.toUpperCase()}: ${title}`);
         button.addEventListener("click", () => save(plot, kind));
         place.append(button);
       }

@@ -7,14 +7,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy
 import pytest
 import yaml
 
+from hackathon.profiling.traces.findings import DATA, DEVIATIONS, HOST
+from hackathon.profiling.traces.report import read_profile
+from hackathon.rehearsal.profile_run import PLACE, recorder_files
 from support.backends import LocalBackend, Site
-from support.paths import RECIPES
+from support.paths import RECIPES, ROOT
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
@@ -162,6 +166,100 @@ def test_scales_on_this_machine(tmp_path: Path, environ: dict[str, str]) -> None
         final = json.loads(lines[-1])
         assert final["accuracy"] >= 0.97
         assert final["rank_sum"] == point["processes"] * (point["processes"] + 1) // 2
+
+
+def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path, environ: dict[str, str]) -> None:
+    words = ["--cluster", "laptop", "--processes", "2", "--threads", "1", "--walltime", "00:10:00", "--yes", "--json",
+             "--skip", "3", "--steps", "6"]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "hackathon", "profile", NAME, *words], cwd=tmp_path, text=True, capture_output=True,
+        env={**environ, "PYTHONPATH": str(ROOT)}, timeout=800, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    assert told["processes"] == 2 and [each["steps"] for each in told["ranks"]] == [6, 6] and told["remarks"] == []
+    for rank in told["ranks"]:
+        parts = [rank[part] for part in ("data", "host", "compute", "communication", "waiting", "other")]
+        assert sum(parts) == pytest.approx(rank["seconds"], rel=0.01)
+        assert rank["compute"] > 0 and rank["communication"] + rank["waiting"] > 0, rank
+    assert any("Conv2DBackpropFilter" in each["name"] for each in told["operators"]), told["operators"]
+    assert told["communication"]["seconds"] > 0
+
+
+PROFILED = """
+import json, sys, time
+import tensorflow as tf
+
+faults = sys.argv[1] == "faults"
+layers = tf.keras.layers
+hidden = [layers.Dense(256 if faults else 768, activation="relu") for _ in range(3)]
+net = tf.keras.Sequential([layers.Input((256,)), *hidden, layers.Dense(8)])
+optimizer, loss = tf.keras.optimizers.SGD(0.01), tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+x, y = tf.random.normal((256, 256)), tf.zeros((256,), tf.int32)
+
+def batches():
+    while True:
+        if faults:
+            time.sleep(0.03)
+        yield x, y
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        value = loss(y, net(x, training=True))
+    optimizer.apply_gradients(zip(tape.gradient(value, net.trainable_variables), net.trainable_variables))
+    return value
+
+data = iter(tf.data.Dataset.from_generator(batches, output_signature=(
+    tf.TensorSpec((256, 256)), tf.TensorSpec((256,), tf.int32))).prefetch(0 if faults else 4))
+notes = []
+for number in range(30):
+    moments = [time.time()]
+    batch = next(data)
+    moments.append(time.time())
+    if faults:
+        time.sleep(0.05)
+    moments.append(time.time())
+    step(*batch)
+    notes.append([*moments, time.time()])
+print(json.dumps(notes))
+"""
+
+
+def test_an_own_programs_faults_are_found_and_a_healthy_ones_are_not(tmp_path: Path, environ: dict[str, str]) -> None:
+    """The program notes its own moments; they are the truth, whatever else the machine does."""
+    (tmp_path / "train.py").write_text(PROFILED)
+    for name, content in recorder_files().items():
+        place = tmp_path / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(content)
+    for fault in ("faults", "healthy"):
+        more = {"HK_PROFILE": "3,6,0", "HK_RUN": str(tmp_path / fault), "HK_RANK": "0"}
+        done = subprocess.run(
+            [str(shutil.which("python", path=environ["PATH"])), "train.py", fault], cwd=tmp_path, text=True,
+            env={**environ, **more, "PYTHONPATH": str(tmp_path / PLACE)}, capture_output=True, timeout=300, check=False,
+        )  # fmt: skip
+        _good(done)
+        # behind 3 steps that are passed over, 5 that are timed, the one at whose end it begins, and the warm-up
+        notes = json.loads(done.stdout)[10:16]
+        # the call that ended the last step wrote the trace, too
+        notes[-1][3] = notes[-1][2] + median(each[3] - each[2] for each in notes[:-1])
+        found = read_profile([tmp_path / fault / "profile/rank-0.json.gz"])
+        (told,) = found.shares.ranks
+        length = sum(each[3] - each[0] for each in notes)
+        assert told.steps == 6 and told.seconds == pytest.approx(length / 6, rel=0.1, abs=0.002)
+        for part, (begin, end) in {"data": (0, 1), "host": (1, 2), "compute": (2, 3)}.items():
+            noted = sum(each[end] - each[begin] for each in notes) / length
+            share = told.share(part) or 0.0
+            # on a busy machine a thread waits for a CPU between two operators: that time counts as the host's
+            less, more_of = {"data": (0.05, 0.05), "host": (0.05, 0.2), "compute": (0.2, 0.05)}[part]
+            assert noted - less <= share <= noted + more_of, (fault, part, share, noted)
+        named = {each.id for each in found.findings}
+        for name, begin, limit in (("loader", 0, DATA), ("host-bound", 1, HOST)):
+            shares = [6 * (each[begin + 1] - each[begin]) / length for each in notes]
+            if fmean(shares) - DEVIATIONS * stdev(shares) / 6**0.5 > limit + 0.05:  # the program itself says so
+                assert fault == "faults" and name in named, (fault, name, shares)
+        assert fault == "faults" or "loader" not in named, found.findings
 
 
 def test_recipe_yaml_says_what_train_py_takes() -> None:

@@ -98,10 +98,11 @@ def test_two_processes_learn_together(place: Place) -> None:
 
 @pytest.mark.slow
 def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
-    good(place.train(2, "--batch-size", "32"))
-    _final(place, 2)
+    good(place.train(2, "--batch-size", "32", "--noise-scale"))
+    final, other = _final(place, 2), place.metrics(1)[-1]
     steps = [line for line in place.metrics() if "samples" in line]
     assert steps[-1]["step"] == 20 * (719 // 32)
+    assert final["noise_scale_low"] == other["noise_scale_low"] > 1  # it is at least that; how large is not known here
 
 
 @pytest.mark.mpi

@@ -228,6 +228,7 @@ REFUSED = [
     ("--data synthetic --model cnn", 0, "resnet18"),
     ("--hook powersgd --amp fp16", 1, "bf16"),
     ("--hook powersgd --powersgd-start 1", 0, "2 or more"),
+    ("--noise-scale --hook fp16", 0, "leave --hook out"),
     ("--data synthetic --sync-batchnorm", 0, "GPU"),
     ("--sync-batchnorm", 1, "no batch normalisation"),
     ("--optimizer lars --fused", 0, "sgd"),

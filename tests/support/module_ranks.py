@@ -64,7 +64,7 @@ class Joining(nn.Module):
 
     def forward(self, parts: dict[str, Any]) -> torch.Tensor:
         first, second = parts["values"]
-        return first * second.sigmoid() + parts["places"].unsqueeze(1)  # type: ignore[no-any-return]
+        return first * second.sigmoid() + 0.1 * parts["places"].unsqueeze(1)  # type: ignore[no-any-return]
 
 
 class Averaging(nn.Module):
@@ -93,8 +93,10 @@ def example(name: str, samples: int) -> tuple[nn.Sequential, Any, Any]:
             Skipping(), Parting(), Joining(), nn.Linear(12, 3),
         ],
         "averaging": lambda: [first, Deciding(), Averaging(), nn.Tanh(), nn.Linear(12, 3)],
-        "tied": lambda: [first, shared, Deciding(), nn.Dropout(0.2), shared, nn.Linear(12, 3)],
+        "tied": lambda: [first, shared, Deciding(), nn.Dropout(0.2), shared, nn.Linear(12, 12), nn.Linear(12, 3)],
     }[name]()  # fmt: skip
+    if name == "tied":
+        layers[5].weight = shared.weight
     model = nn.Sequential(*layers)
     if name == "deciding":
         shared.register_forward_hook(lambda module, given, made: made * 1.5)
@@ -159,7 +161,7 @@ class Plain:
 
 def compared(
     name: str, cuts: list[int], replicas: list[int], micro_batches: int, *, recompute: bool = False,
-    optimizer: Callable[[Any], Any] = momentum, bf16: bool = False,
+    optimizer: Callable[[Any], Any] = momentum, bf16: bool = False, schedule: str = "1f1b",
 ) -> dict[str, Any]:  # fmt: skip
     """Train both, and return how far they are apart."""
     samples = 3 * micro_batches
@@ -168,7 +170,7 @@ def compared(
     plan = plan_of(paths, cuts, replicas, micro_batches, recompute=recompute)
     parallel = AutoParallel(
         model, loss=loss, optimizer=optimizer, example=batch, plan=plan, seed=SEED,
-        precision="bf16" if bf16 else None,
+        precision="bf16" if bf16 else None, schedule=schedule,
     )  # fmt: skip
     plain = Plain(name, samples, optimizer)
     first = {key: each.clone() for key, each in plain.model.state_dict().items()}
@@ -271,14 +273,17 @@ class Positive(nn.Module):
 
 def refusals(out: Path) -> dict[str, Any]:
     """Return what each rank is told of stages that cannot be run."""
-    norm, lines = nn.BatchNorm1d(5), [nn.Linear(5, 5), nn.Linear(5, 3)]
-    batch, loss = (torch.randn(4, 5), torch.randint(0, 3, (4,))), F.cross_entropy
+    norm, batch, loss = nn.BatchNorm1d(5), (torch.randn(4, 5), torch.randint(0, 3, (4,))), F.cross_entropy
+
+    def line(outside: int = 5) -> nn.Module:
+        return nn.Linear(5, outside)  # a model belongs to AutoParallel afterwards: each has layers of its own
+
     models = {
-        "objects": ([lines[0], Objects(), First(), lines[1]], 2),
-        "objects in one stage": ([lines[0], Objects(), First(), lines[1]], 3),
-        "statistics": ([norm, lines[0], norm, lines[1]], 1),
-        "failing": ([lines[0], lines[1], Failing()], 1),
-        "shapes": ([lines[0], Positive(), lines[1]], 2),
+        "objects": ([line(), Objects(), First(), line(3)], 2),
+        "objects in one stage": ([line(), Objects(), First(), line(3)], 3),
+        "statistics": ([norm, line(), norm, line(3)], 1),
+        "failing": ([line(), line(3), Failing()], 1),
+        "shapes": ([line(), Positive(), line(3)], 2),
     }  # fmt: skip
     found = {}
     for name, (layers, cut) in models.items():
@@ -286,7 +291,7 @@ def refusals(out: Path) -> dict[str, Any]:
         plan = plan_of(paths_of(model), [cut], [1, 1], 2)
 
         def made(model: nn.Module = model, plan: Any = plan) -> Any:
-            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED)
+            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED, timeout=60)
 
         told = partitioned_ranks.refused(made)
         both: list[Any] = [None, None]
@@ -300,6 +305,7 @@ partitioned_ranks.SCENARIOS.update(
         "in place": lambda out: compared("deciding", [2], [1, 1], 4),
         "mapping": lambda out: compared("deciding", [7], [1, 1], 4, optimizer=adam),
         "loss alone": lambda out: compared("deciding", [10], [1, 1], 3),
+        "gpipe": lambda out: compared("deciding", [4], [1, 1], 2, schedule="gpipe"),
         "recompute": lambda out: compared("deciding", [2], [1, 1], 4, recompute=True),
         "bf16": lambda out: compared("deciding", [7], [1, 1], 2, bf16=True),
         "averaging": lambda out: compared("averaging", [2], [1, 1], 4),

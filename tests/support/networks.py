@@ -334,6 +334,14 @@ def branching_chain() -> Build:
             "loss": cross_entropy}  # fmt: skip
 
 
+def hooked_chain() -> Build:
+    """A chain of children, one of which has a hook."""
+    built = branching_chain()
+    built["model"] = nn.Sequential(built["model"][0], nn.ReLU(inplace=True), built["model"][2:])
+    built["model"][0].register_forward_hook(_observe)
+    return built
+
+
 CAPTURED: dict[str, Callable[[], Build]] = {
     each.__name__: each for each in (mlp, resnet50, gpt, bert, encoder_decoder, unet, lstm, counter)
 }

@@ -92,7 +92,7 @@ class Tables(HTMLParser):
             self._quiet -= 1
         elif tag == "table":
             self._rows = None
-        elif tag in ("td", "th", "li", "dt", "dd"):
+        elif tag in ("td", "th", "li", "dt", "dd", "ul", "ol", "dl", "div", "section"):  # an end may be implied
             self._where = ""
 
     def handle_data(self, data: str) -> None:

@@ -113,6 +113,61 @@ def test_what_is_no_drawing_is_refused() -> None:
     assert kept == '<svg viewBox="0 0 9 9" width="9"><text>t</text></svg>'
 
 
+def test_what_looks_alike_is_told_once() -> None:
+    dot = "M3,0A3,3,0,1,1,-3,0A3,3,0,1,1,3,0"
+    dots = "".join(f'<path transform="translate({x},2)" d="{dot}" fill="#0b5cad"/>' for x in (1, 5, 9))
+    faint = "".join(f'<path transform="translate({x},8)" d="{dot}" fill="#0b5cad" opacity="0.5"/>' for x in (1, 5, 9))
+    rings = "".join(f'<path transform="translate({x},4)" d="{dot}" stroke="#111" opacity="0.5"/>' for x in (1, 5, 9))
+    bars = "".join(f'<path d="M{x},5h8v2h-8Z" fill="#b45309"/>' for x in (0, 9))
+    lines = "".join(f'<g clip-path="url(#{c})"><path d="M0,-1L9,0.5" stroke="#{c}{c}{c}"/></g>' for c in "abc")
+    cuts = "".join(
+        f'<clipPath id="{c}"><rect width="{w}" height="9"/></clipPath>' for c, w in zip("abc", "998", strict=True)
+    )
+    text = "".join(f'<text font-size="{size}px" transform="translate(1.4,2.6)">t</text>' for size in (11, 11, 12))
+    inside = f'<g fill="none">{lines}{dots}{faint}{rings}{bars}{text}</g><defs>{cuts}</defs>'
+    found = slim(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 99 9">{inside}</svg>')
+    assert '<path stroke="#0b5cad" stroke-width="6" stroke-linecap="round" d="M1,2h0M5,2h0M9,2h0"/>' in found
+    assert found.count("<circle") == 6, "dots through which one sees, and rings, stay what they are"
+    assert '<g fill="#0b5cad" fill-opacity="0.5"><circle cx="1" cy="8" r="3"/>' in found
+    assert '<g stroke="#111" stroke-opacity="0.5"><circle cx="1" cy="4" r="3"/>' in found
+    assert '<path d="M0,5h8v2h-8ZM9,5h8v2h-8Z" fill="#b45309"/>' in found
+    assert found.count("<clipPath") == 2 and found.count('clip-path="url(#a)"') == 1 and "url(#b)" not in found
+    assert 'd="M0-1L9,.5"' in found and '<text x="1" y="3">t</text>' in found
+    assert found.startswith('<svg viewBox="0 0 99 9" width="99" font-size="11">') and found.count("font-size") == 2
+
+
+@pytest.mark.browser
+def test_a_slim_drawing_looks_as_the_engines() -> None:
+    pytest.importorskip("vl_convert")
+    from hackathon.scaling.plot import pictures
+
+    spec = _spec("a", background=None)
+    spec["layer"].append({"mark": {"type": "point", "filled": True, "opacity": 1, "dx": 0}, "encoding": {
+        "y": {"field": "y", "type": "quantitative"}}})  # fmt: skip
+    (raw,) = pictures([spec], "svg")
+    small = slim(raw.decode()).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    look = """async ([raw, small]) => {
+        const drawn = async (text) => {
+            const image = new Image();
+            image.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+            await image.decode();
+            const canvas = Object.assign(document.createElement("canvas"), { width: 300, height: 220 });
+            const context = canvas.getContext("2d");
+            context.fillStyle = "#fff";
+            context.fillRect(0, 0, 300, 220);
+            context.drawImage(image, 0, 0);
+            return context.getImageData(0, 0, 300, 220).data;
+        };
+        const [one, other] = [await drawn(raw), await drawn(small)];
+        const ink = one.filter((each) => each < 128).length;
+        return [ink, one.filter((each, place) => Math.abs(each - other[place]) > 100).length];
+    }"""
+    with chromium() as browser:
+        ink, apart = browser.new_page().evaluate(look, [raw.decode(), small])
+    assert ink > 1500
+    assert apart < 0.3 * ink, "but for letters, which lie up to half a pixel beside"
+
+
 def test_a_drawing_is_kept_and_made_again_when_it_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 

@@ -143,8 +143,8 @@ def test_a_site_has_these_pages_and_leads_to_them(tmp_path: Path, monkeypatch: p
     shown = [name for name in pages if name.startswith("profile-") and ".ja." not in name]
     with_page = [name for name in pages if name.startswith("run-") and ".ja." not in name]
     assert len(shown) == len(with_page) == 2 < len(profiles)  # the best run of each study has a page
-    assert f'href="{speedup}"' in pages["team-aurora.html"] and "bf16" in pages[speedup]
-    assert all(any(f'href="{name}"' in pages[run] for run in with_page) for name in shown)
+    assert f"href={speedup}>" in pages["team-aurora.html"] and "bf16" in pages[speedup]
+    assert all(any(f"href={name}>" in pages[run] for run in with_page) for name in shown)
     assert "tanaka07" not in "".join(pages[name] for name in (*shown, speedup))
     before = pages[speedup]
     run = next(run for run in runs.iterdir() if (run / "client" / f"{SPEEDUP}.json").exists())

@@ -183,7 +183,7 @@ def test_a_release_of_free_answers_makes_the_pages_anew_and_nothing_else(event: 
     texts = folder / "texts.yaml"
     texts.write_text(texts.read_text("utf-8").replace("reviewed: false", "reviewed: true"), "utf-8")
     again = publish(source, target, languages=["en"])
-    assert set(again.made) == {"survey-after.html", "index.html"}
+    assert set(again.made) == {"survey-after.html", "survey-after.js", "index.html", "index.js"}
     assert "Slack" in (again.folder / "survey-after.html").read_text("utf-8")
 
 

@@ -48,7 +48,7 @@ class AutoParallel:
     of dropout (default: torch's of rank 0). `schedule`: 1f1b or gpipe. `precision`: None or bf16 (autocast).
     `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
     wait for another process. `initialise`: gives the parameters of one module their first numbers, for models built on
-    the meta device.
+    the meta device. A plan that names modules instead of operators is followed by running these modules as they are.
     """
 
     def __init__(

@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator, Sequence
 from functools import cache
 from types import CodeType, FunctionType
@@ -146,10 +145,13 @@ def _submodule(module: nn.Module, name: str) -> nn.Module:
 def _source(function: FunctionType) -> ast.FunctionDef | None:
     """Return the syntax tree of a function; None unless it compiles to what the function runs."""
     try:
-        parsed = ast.parse(textwrap.dedent(inspect.getsource(function)))
+        source = inspect.getsource(function)
+        parsed = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
     except (OSError, TypeError, SyntaxError, ValueError):
         return None
-    found = parsed.body[0] if len(parsed.body) == 1 else None
+    outer = parsed.body[0] if len(parsed.body) == 1 else None
+    inner = outer.body if isinstance(outer, ast.If) else parsed.body
+    found = inner[0] if len(inner) == 1 else None
     if not isinstance(found, ast.FunctionDef) or found.decorator_list:
         return None
     found.returns = None  # annotations may name what only the file knows

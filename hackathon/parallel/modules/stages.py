@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -140,7 +141,9 @@ class ModuleStages:
                     told, cause = (error.id, dict(error.values)), error
                 except NoLossError as error:
                     told, cause = ("auto_parallel.no_loss", {"kind": str(error)}), error
-            told = exchange.objects_of_all(told)[source]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # of torch, about structures that were pickled
+                told = exchange.objects_of_all(told)[source]
             if isinstance(told, tuple):
                 raise RequestError(told[0], **told[1]) from cause
             assert told is not None

@@ -1,7 +1,7 @@
 """What stands out in a profile, and nothing that the noise of its steps could make."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
@@ -18,6 +18,10 @@ DEVIATIONS = 3.0
 """Standard errors of the mean by which a share must be beyond its limit."""
 FEWEST = 3
 """Steps by which the noise is known."""
+OWN_ADVICE = frozenset({
+    ("tensorflow", "loader"), ("tensorflow", "host-bound"), ("tensorflow", "communication"), ("chainer", "loader"),
+})  # fmt: skip
+"""(framework, finding) of which the advice is another than for torch."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class ProfileFinding:
     """What its text has, beside the share."""
     rank: int | None = None
     """The rank that it is about; None: all."""
+    framework: str = ""
+    """Of the program: tensorflow or chainer; empty: torch."""
 
     @property
     def message(self) -> str:
@@ -41,7 +47,8 @@ class ProfileFinding:
     @property
     def advice(self) -> str:
         """What to try."""
-        return message(f"profile.advice_{self.id.replace('-', '_')}", **self._shown)
+        own = f"_{self.framework}" if (self.framework, self.id) in OWN_ADVICE else ""
+        return message(f"profile.advice_{self.id.replace('-', '_')}{own}", **self._shown)
 
     @property
     def _shown(self) -> dict[str, Any]:
@@ -56,15 +63,15 @@ class ProfileFinding:
         }  # fmt: skip
 
 
-def findings(times: Mapping[int, RankTime]) -> list[ProfileFinding]:
-    """Return what stands out, the largest share first."""
+def findings(times: Mapping[int, RankTime], framework: str = "") -> list[ProfileFinding]:
+    """Return what stands out, the largest share first; `framework`: of the program, empty for torch."""
     found = [
         *_everywhere(times, "loader", "data", DATA),
         *_everywhere(times, "host-bound", "host", HOST),
         *_everywhere(times, "communication", "communication", COMMUNICATION),
         *_late(times),
     ]
-    return sorted(found, key=lambda each: -each.share)
+    return sorted((replace(each, framework=framework) for each in found), key=lambda each: -each.share)
 
 
 def _everywhere(times: Mapping[int, RankTime], name: str, part: str, limit: float) -> list[ProfileFinding]:

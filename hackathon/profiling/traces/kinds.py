@@ -35,7 +35,7 @@ class Kind(IntEnum):
 ON_DEVICE = frozenset({Kind.KERNEL, Kind.COPY_IN, Kind.COPY})
 """Kinds that a device alone has; collectives may be on it."""
 _KERNEL_COLLECTIVE = re.compile(r"(nccl|rccl)(dev)?_?kernel|^(nccl|rccl|oneccl|hccl)", re.IGNORECASE)
-_HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc):")
+_HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc|tf):")
 _BLOCKING = re.compile(r"wait_tensor|\Ac10d::|\Arecord_param_comms")
 _LOADER = re.compile(r"enumerate\(DataLoader\)|(data|dataloader|load_data|data_loading|next_batch)\Z", re.IGNORECASE)
 _LAUNCHES = frozenset({"cuda_runtime", "cuda_driver", "hip_runtime", "xpu_runtime", "runtime", "privateuse1_runtime"})

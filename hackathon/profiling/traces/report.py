@@ -217,7 +217,8 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), de
         raise RequestError("profile.no_time", file=empty[0])
     return Profile(
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
-        kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned), findings(reckoned),
+        kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned),
+        findings(reckoned, next((each.framework for each in by_rank.values()), "")),
         recordings, declared,
     )  # fmt: skip
 

@@ -21,7 +21,9 @@ LONGEST = 8 << 20
 LARGEST = 16 << 30
 """Bytes of a trace that are read at most, unpacked."""
 EVENTS = "traceEvents"
-KEPT_VALUES = frozenset({"baseTimeNanoseconds", "host_name", "distributedInfo", "deviceProperties", EVENTS})
+KEPT_VALUES = frozenset(
+    {"baseTimeNanoseconds", "host_name", "distributedInfo", "deviceProperties", "framework", EVENTS}
+)
 """What is wanted of the values beside the events."""
 TORN, CUT = "torn", "cut"
 """Why a trace was not read to its end: it ends or is broken in the middle; it is larger than is read."""

@@ -23,6 +23,8 @@ NAMES, LONGEST_NAME = 100_000, 500
 STEPS = 10_000
 LATEST, LONGEST_EVENT = 1e17, 1e13
 """Microseconds beyond which no moment and no duration is believed."""
+FRAMEWORKS = ("tensorflow", "chainer")
+"""Others than torch whose traces say so."""
 MANY = "many"
 """Why a trace was not read to its end: it has more events than are kept."""
 
@@ -72,6 +74,8 @@ class Trace:
     told_rank: bool = False
     """Whether the trace itself says which rank it is."""
     host: str = ""
+    framework: str = ""
+    """One of FRAMEWORKS; empty: torch."""
     base: float = 0.0
     """Nanoseconds since 1970 that all its times are relative to; 0 in old traces."""
     origin: float = 0.0
@@ -303,6 +307,7 @@ def _take_values(trace: Trace, values: dict[str, Any]) -> None:
     trace.base = finite(values.get("baseTimeNanoseconds")) or 0.0
     host = values.get("host_name")
     trace.host = host[:200] if isinstance(host, str) else ""
+    trace.framework = next((each for each in FRAMEWORKS if each == values.get("framework")), "")
     about = values.get("distributedInfo")
     if isinstance(about, dict):
         rank, processes = finite(about.get("rank")), finite(about.get("world_size"))

@@ -116,7 +116,8 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
     """Unpack a tar (compressed or not) or zip file into an empty folder.
 
     Nothing is written outside of it: a member that would leave it, a device, or a link that points outside is refused
-    (RequestError), as tarfile's filter `data` does (PEP 706).
+    (RequestError), as tarfile's filter `data` does (PEP 706). A Python without that filter (before 3.11.4) unpacks
+    files and folders alone.
     """
     import tarfile
     import zipfile
@@ -124,41 +125,50 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
     try:
         if kind == "tar":
             with tarfile.open(archive) as tar:
-                members = _safe(tar)
+                members = _safe(tar, archive.name)
                 need_room(folder, sum(member.size for member in members))
-                tar.extractall(folder, members, filter="data")
+                if hasattr(tarfile, "data_filter"):
+                    tar.extractall(folder, members, filter="data")
+                else:
+                    tar.extractall(folder, members)
         else:
             with zipfile.ZipFile(archive) as pack:
                 need_room(folder, sum(entry.file_size for entry in pack.infolist()))
                 for entry in pack.infolist():
-                    _inside(entry.filename, is_link=(entry.external_attr >> 28) == 0o12)
+                    _inside(entry.filename, archive.name, refused=(entry.external_attr >> 28) == 0o12)
                 pack.extractall(folder)
-    except tarfile.FilterError as error:
-        raise RequestError("data.hostile", archive=archive.name, what=error) from None
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-        raise RequestError("data.no_archive", archive=archive.name, kind=kind, what=error) from None
+        hostile = isinstance(error, getattr(tarfile, "FilterError", ()))
+        key = "data.hostile" if hostile else "data.no_archive"
+        raise RequestError(key, archive=archive.name, kind=kind, what=error) from None
     except HackathonError:
         raise
     except OSError as error:
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
 
 
-def _safe(tar: "TarFile") -> "list[TarInfo]":
-    """Return the members, after the filter has seen each; a Python without the filter is refused."""
+def _safe(tar: "TarFile", archive: str) -> "list[TarInfo]":
+    """Return the members, after each was looked at."""
     import tarfile
 
-    if not hasattr(tarfile, "data_filter"):
-        raise RequestError("data.old_python")
     members = tar.getmembers()
     for member in members:
-        tarfile.data_filter(member, "/nowhere")
+        if hasattr(tarfile, "data_filter"):
+            tarfile.data_filter(member, "/nowhere")
+        elif member.issym() or member.islnk():
+            raise RequestError("data.old_python", what=member.name)
+        else:
+            _inside(member.name, archive, refused=not (member.isreg() or member.isdir()))
+            member.mode, member.uid, member.gid, member.uname, member.gname = (
+                0o755 if member.isdir() or member.mode & 0o100 else 0o644, os.getuid(), os.getgid(), "", "",
+            )  # fmt: skip
     return members
 
 
-def _inside(name: str, *, is_link: bool) -> None:
+def _inside(name: str, archive: str, *, refused: bool) -> None:
     parts = name.replace("\\", "/").split("/")
-    if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or is_link:
-        raise RequestError("data.hostile", archive="zip", what=name)
+    if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0] or refused:
+        raise RequestError("data.hostile", archive=archive, what=name)
 
 
 def listed(folder: Path) -> Iterator[Path]:

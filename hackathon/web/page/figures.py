@@ -19,7 +19,7 @@ from hackathon.text.paths import shipped
 from hackathon.web.page.labels import with_words, wordless
 from hackathon.web.page.svg import slim
 
-VERSION = "4"
+VERSION = "5"
 """Of how a drawing is made from a specification: another one draws anew what a cache holds."""
 KEPT = 500
 """Drawings that are kept in memory."""

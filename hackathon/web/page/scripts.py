@@ -14,6 +14,7 @@ from pathlib import Path
 from hackathon.text.errors import HackathonError, UnavailableError
 from hackathon.text.files import write_whole
 from hackathon.text.paths import child_environment, shipped
+from hackathon.web.page.plot_forms import forms_file
 
 SECONDS = 120.0
 """How long making the bundle may take on a busy login node; 2 s on a quiet one."""
@@ -82,10 +83,11 @@ FILES: dict[str, Callable[[Path], bytes]] = {
     "live.js": _page_file("live.js"),
     "tutor.js": _page_file("tutor.js"),
     "keys.js": _page_file("keys.js"),
+    "forms.js": lambda _: forms_file().encode(),
     "vega.js": vega_bundle,
 }
 """File name → what returns its content, given a folder of this machine for what takes long to make.
 
 A site links `plots.js` (and a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded when it is
-needed.
+needed, as is `forms.js` on a site (`page.plot_forms`).
 """

@@ -2,11 +2,13 @@
 
 What goes: everything about roles (the page says what is to be seen), styles, fonts (the style sheet gives them),
 metadata, links, pictures, empty groups, and all but one decimal of the coordinates. What neighbours share stands at a
-group around them, straight lines that look alike become one path. Only elements and attributes named here
-come through, so that nothing in a specification can reach a page but as text.
+group around them, the commonest size of letters at the drawing; straight lines, bars and dots that look alike become
+one path. Only elements and attributes named here come through, so that nothing in a specification can reach a page but
+as text.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
@@ -29,12 +31,17 @@ _INHERITED = (
 )  # fmt: skip
 _DEFAULTS = {
     "opacity": "1", "stroke-width": "1", "fill-opacity": "1", "stroke-opacity": "1", "transform": "translate(0,0)",
-    "font-weight": "normal", "text-anchor": "start", "stroke-dasharray": "", "font-style": "normal",
+    "font-weight": "400", "text-anchor": "start", "stroke-dasharray": "", "font-style": "normal",
 }  # fmt: skip
 _LETTERS = frozenset({"text", "tspan"})
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
 _TRANSLATE = re.compile(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)\Z")
+_BAR = re.compile(r"M[-\d.]+,[-\d.]+h[\d.]+v[\d.]+h-[\d.]+Z\Z")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0\Z")
+_URL = re.compile(r"url\(#([^)]*)\)\Z")
+_PLACE = frozenset({"cx", "cy", "d"})
+_TOUCHED = frozenset({"stroke", "opacity", "fill-opacity", "transform", "clip-path"})
+"""A dot with one of these is not drawn as the round end of a line."""
 _DEEPEST = 60
 _WORTH = 3
 """So many neighbours that look alike are worth a group."""
@@ -57,10 +64,13 @@ def slim(svg: str) -> str:
     if len(nodes) != 1 or nodes[0].tag != "svg":
         raise ValueError("no SVG")
     top = nodes[0]
-    top.children = list(_gathered(top.children))
+    _once(top)
+    size = _commonest_size(top)
+    top.children = list(_gathered(_merged(top.children)))
     box = top.attributes.get("viewBox", "0 0 1 1")
     # its own width: a wider page must not make its letters larger than others
     top.attributes = {"viewBox": box, "width": box.split(" ")[2] if box.count(" ") == 3 else "1"}
+    top.attributes |= {"font-size": size} if size else {}
     return "".join(_written(top))
 
 
@@ -75,6 +85,7 @@ def _nodes(element: ElementTree.Element, depth: int) -> list[_Node]:
         return []
     if tag in _LETTERS:
         _place(attributes, "x", "y")
+        attributes |= {name: str(round(float(attributes[name]))) for name in ("x", "y") if _is_number(attributes, name)}
         nodes = [found for child in element for found in _nodes(child, depth + 1) if found.tag == "tspan"]
         text = element.text or ""
         return [_Node(tag, attributes, nodes, text)] if text.strip() or nodes else []
@@ -95,6 +106,10 @@ def _nodes(element: ElementTree.Element, depth: int) -> list[_Node]:
     return [_Node(tag, attributes, children)]
 
 
+def _is_number(attributes: dict[str, str], name: str) -> bool:
+    return _NUMBER.fullmatch(attributes.get(name, "")) is not None
+
+
 def _path(attributes: dict[str, str], role: str) -> list[_Node]:
     seen = attributes.get("fill", "none") not in ("none", "transparent") or "stroke" in attributes
     if not attributes.get("d") or (role in ("background", "foreground") and not seen):
@@ -102,6 +117,9 @@ def _path(attributes: dict[str, str], role: str) -> list[_Node]:
     circle = _CIRCLE.match(attributes["d"])
     if circle and _TRANSLATE.match(attributes.get("transform", "translate(0,0)")):
         _place(attributes, "cx", "cy")
+        drawn = attributes.keys() & {"fill", "stroke"} - {name for name in ("fill",) if attributes.get(name) == "none"}
+        if "opacity" in attributes and len(drawn) == 1:  # said of the one that is drawn, neighbours can share it
+            attributes[f"{drawn.pop()}-opacity"] = attributes.pop("opacity")
         return [_Node("circle", {**{k: v for k, v in attributes.items() if k != "d"}, "r": circle[1]}, [])]
     return [_Node("path", attributes, [])]
 
@@ -148,6 +166,72 @@ def _joined(nodes: Iterable[_Node]) -> Iterator[_Node]:
         yield _Node("path", {**lines[0].attributes, "d": "".join(parts)}, [])
 
 
+def _once(top: _Node) -> None:
+    """Let equal regions that cut drawings be one."""
+    instead: dict[str, str] = {}
+    for node in _all(top):
+        known: dict[tuple[str, ...], str] = {}
+        for each in node.children if node.tag == "defs" else ():
+            look = ("".join(_written(_Node(each.tag, {}, each.children))),)
+            if each.tag == "clipPath" and "id" in each.attributes:
+                instead[each.attributes["id"]] = known.setdefault(look, each.attributes["id"])
+        if node.tag == "defs":
+            node.children = [
+                each for each in node.children if instead.get(name := each.attributes.get("id", ""), name) == name
+            ]
+    for node in _all(top):
+        named = _URL.match(node.attributes.get("clip-path", ""))
+        if named:
+            node.attributes["clip-path"] = f"url(#{instead.get(named[1], named[1])})"
+
+
+def _commonest_size(top: _Node) -> str:
+    """Take the size that most letters have out of them, and return it; empty when there are none."""
+    sizes = Counter(size for node in _all(top) if (size := node.attributes.get("font-size")))
+    ((size, _),) = sizes.most_common(1) or (("", 0),)
+    for node in _all(top) if size else ():
+        if node.attributes.get("font-size") == size:
+            del node.attributes["font-size"]
+    return size
+
+
+def _all(node: _Node) -> Iterator[_Node]:
+    yield node
+    for child in node.children:
+        yield from _all(child)
+
+
+def _merged(nodes: Iterable[_Node]) -> Iterator[_Node]:
+    """Yield nodes, dots, bars and groups that follow each other and look alike as one."""
+
+    def kind(node: _Node) -> tuple[object, ...]:
+        look = tuple(sorted((name, value) for name, value in node.attributes.items() if name not in _PLACE))
+        if node.tag == "circle" and "fill" in node.attributes and not _TOUCHED & node.attributes.keys():
+            return ("dot", *look)
+        if node.tag == "path" and _BAR.match(node.attributes["d"]) and {name for name, _ in look} == {"fill"}:
+            return ("bar", *look)
+        if node.tag == "g" and node.attributes.keys() == {"clip-path"}:
+            return ("cut", *look)
+        return (id(node),)
+
+    for (what, *_), same in groupby(nodes, kind):
+        alike = list(same)
+        for node in alike:
+            node.children = node.children if node.tag in _LETTERS else list(_merged(node.children))
+        first = alike[0].attributes
+        if what == "dot":
+            spots = "".join(f"M{each.attributes['cx']},{each.attributes['cy']}h0" for each in alike)
+            width = _short(2 * float(first["r"]))
+            round_ = {"stroke": first["fill"], "stroke-width": width, "stroke-linecap": "round"}
+            yield _Node("path", {**round_, "d": spots}, [])
+        elif what == "bar":
+            yield _Node("path", {**first, "d": "".join(each.attributes["d"] for each in alike)}, [])
+        elif what == "cut":
+            yield _Node("g", first, [child for each in alike for child in each.children])
+        else:
+            yield from alike
+
+
 def _gathered(nodes: Iterable[_Node]) -> Iterator[_Node]:
     """Yield nodes, neighbours that share how they look inside one group that says it once."""
 
@@ -173,13 +257,19 @@ def _rounded(name: str, value: str) -> str:
     return value.removesuffix("px") if name == "font-size" else value
 
 
+def _path_text(path: str) -> str:
+    """Return the data of a path without signs that the next one makes needless."""
+    return re.sub(r"(?<![\d.])0\.(?=\d)", ".", path.replace(",-", "-"))
+
+
 def _short(value: float) -> str:
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
 def _written(node: _Node) -> Iterator[str]:
-    words = "".join(f' {name}="{escape(value)}"' for name, value in node.attributes.items())
+    told = {name: _path_text(value) if name == "d" else value for name, value in node.attributes.items()}
+    words = "".join(f' {name}="{escape(value)}"' for name, value in told.items())
     if not node.children and not node.text:
         yield f"<{node.tag}{words}/>"
         return

@@ -26,15 +26,16 @@ from hackathon.web.page.pages import About, Logo, Site, render
 from hackathon.web.page.photographs import Picture
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
-from hackathon.web.site import downloads
-from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage, SiteSection
+from hackathon.web.site import downloads, plot_files
+from hackathon.web.site.compact import compact
+from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage, SiteSection
 from hackathon.web.site.switch import SITE
 from hackathon.web.views import home
 from hackathon.web.views.registry import values_of
 
 POLICY = (
-    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'none';script-src 'self' file:;style-src 'self' file:;img-src 'self' file: data:;"
+    "base-uri 'none';form-action 'none'"
 )
 """`file:` is what `self` is not where the pages are opened from a disk."""
 GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -128,6 +129,7 @@ class SiteBuilder:
                 found.append((values, asked.times > before))
                 if values is None:
                     made.warnings.append(self._left_out(page, language, "–"))
+        pictures: dict[SitePage, dict[str, plot_files.Specs]] = {}
         for (page, source, language), (values, draws) in zip(todo, found, strict=True):
             file = self.site.file(page.name, language)
             if draws and values is not None:
@@ -138,7 +140,12 @@ class SiteBuilder:
             if problem:
                 made.warnings.append(message("web.no_plot", study=file, reason=problem))
                 made.incomplete.append(file)
-            write_whole(folder / file, self._page(page, language, *values))
+            text, specs = plot_files.parted(self._page(page, language, *values))
+            write_whole(folder / file, compact(text))
+            pictures.setdefault(page, {})[language] = specs
+        for page, told in pictures.items():
+            if page.kind in PICTURED:
+                write_whole(folder / f"{page.name}.js", plot_files.plot_file(told))
 
     def _left_out(self, page: SitePage, language: str, why: object) -> str:
         name = type(why).__name__ if isinstance(why, Exception) else why
@@ -227,7 +234,7 @@ class SiteBuilder:
     def _files(self, folder: Path, names: set[str], made: BuiltPart) -> None:
         if self.logo is not None and self.logo_name in names:
             write_whole(folder / self.logo_name, self.logo.raw)
-        for name in ("style.css", "plots.js", "vega.js"):
+        for name in ("style.css", "plots.js", "forms.js", "vega.js"):
             if name not in names:
                 continue
             try:

@@ -37,9 +37,30 @@ def study_csv(results: Mapping[str, Any], mask: Mask) -> str:
 
 
 def study_json(results: Mapping[str, Any], mask: Mask) -> str:
-    """Return a study's results as JSON."""
-    value = mask.value(dict(results))
+    """Return a study's results as JSON, without what a site tells twice.
+
+    A single series without settings stands only beside the head (`scaling.table.series_of` reads that). Where the time
+    of a step goes is told for points; of single runs their crates tell it.
+    """
+    value = mask.value(_told_once(results))
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _told_once(results: Mapping[str, Any]) -> dict[str, Any]:
+    found = {**results, "points": [_of_a_site(point) for point in results.get("points", [])]}
+    series = results.get("series") or []
+    if len(series) > 1 or any(each["settings"] for each in series):
+        found["series"] = [{**each, "points": [_of_a_site(point) for point in each["points"]]} for each in series]
+    else:
+        found.pop("series", None)
+    if "points" not in results:
+        del found["points"]
+    return found
+
+
+def _of_a_site(point: Mapping[str, Any]) -> dict[str, Any]:
+    runs = [{name: told for name, told in run.items() if name != "shares"} for run in point["runs"]]
+    return {**point, "runs": runs}
 
 
 def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) -> list[list[object]]:

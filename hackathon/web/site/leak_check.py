@@ -16,7 +16,7 @@ from hackathon.web.crate.crate import shipped_hashes
 from hackathon.web.masking.encoded import readable
 from hackathon.web.masking.mask import Mask
 
-OWN = frozenset({"style.css", "plots.js", "vega.js"})
+OWN = frozenset({"style.css", "plots.js", "forms.js", "vega.js"})
 """Files that come with the toolkit."""
 LONGEST = 4 << 20
 """Bytes of a file that are looked at."""
@@ -24,7 +24,7 @@ BITS = 4.2
 """Bits a letter of random base64 has about 6, an English word about 4, a path or a name of a run less."""
 
 _TAG = re.compile(r"<[^>]*>")
-_ATTRIBUTE = re.compile(r'="([^"]*)"')
+_ATTRIBUTE = re.compile(r'=(?:"([^"]*)"|([^\s">]+))')
 _RANDOM = re.compile(r"(?<![A-Za-z0-9_/+.-])[A-Za-z0-9_+/-]{24,256}={0,2}(?![A-Za-z0-9_/+-])")
 _NAME = re.compile(r"\d{8}-\d{6}-|[0-9a-fA-F]+\Z|sha256-")
 """Ids of runs and studies, digests."""
@@ -76,7 +76,10 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
 def _read(name: str, text: str) -> str:
     """Return what is read of a file: the texts of a page and of its attributes, or of a JSON file's values."""
     if name.endswith(".html"):
-        parts = [*_TAG.split(text), *(value for tag in _TAG.findall(text) for value in _ATTRIBUTE.findall(tag))]
+        parts = [
+            *_TAG.split(text),
+            *(one or other for tag in _TAG.findall(text) for one, other in _ATTRIBUTE.findall(tag)),
+        ]
         return "\n".join(unescape(part) for part in dict.fromkeys(parts))
     if name.endswith(".json"):
         try:

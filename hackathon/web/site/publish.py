@@ -28,10 +28,10 @@ from hackathon.web.page.photographs import Picture, read_picture
 from hackathon.web.site import manifest as kept_site
 from hackathon.web.site import switch as swap
 from hackathon.web.site.build import SiteBuilder, made_by
-from hackathon.web.site.site_map import ALL_RESULTS, SiteMap, SitePage
+from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage
 from hackathon.web.views import published_surveys
 
-SCRIPTS = ("plots.js", "vega.js")
+SCRIPTS = ("plots.js", "forms.js", "vega.js")
 LARGEST_LOGO = 200_000
 """Bytes; it is on every page."""
 WORTH = 40
@@ -87,6 +87,7 @@ def publish(
             return published
         with swap.staging(directory) as folder:
             taken = _take_over(plan.keys, known, live, folder)
+            taken -= plan.site.torn(taken)
             wanted = [name for name in plan.keys if name not in taken]
             made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
             plan.mask.add(made.counts, made.examples)
@@ -185,6 +186,8 @@ def _plan(
 def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:
     for language in site.languages:
         keys[site.file(page.name, language)] = key
+    if page.kind in PICTURED:
+        keys[f"{page.name}.js"] = key
 
 
 def site_logo(source: Catalog) -> Picture | None:

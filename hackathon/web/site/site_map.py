@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from hackathon.web.views.speedup import speedup_rows
 
 ALL_RESULTS = "results"
 """Name, without suffix, of the files with the results of all studies."""
+PICTURED = frozenset({"home", "scaling", "cluster", "survey", "team", "study", "run", "profile", "speedup"})
+"""Kinds of pages that may have pictures: beside them lies what makes these alive (`plot_files`)."""
 CRATES = "crates"
 """The folder of the runs' crates."""
 
@@ -144,6 +146,16 @@ class SiteMap:
     def file(self, name: str, language: str) -> str:
         """Return the file of a page in a language; the first one has the plain names."""
         return f"{name}.html" if language == self.languages[0] else f"{name}.{language}.html"
+
+    def torn(self, taken: Set[str]) -> set[str]:
+        """Return the files of pages that are among `taken` only in part: what belongs to all is made of all."""
+        found = set()
+        for page in (*self.general, *(page for part in self.parts for page in part.pages)):
+            files = {self.file(page.name, language) for language in self.languages}
+            files |= {f"{page.name}.js"} if page.kind in PICTURED else set()
+            if not files <= taken:
+                found |= files
+        return found
 
     def link(self, page: SitePage, language: str, kind: str, key: str) -> str | None:
         """Return the address of another page, or of a file, as it stands in `page`; None when the site has no such."""

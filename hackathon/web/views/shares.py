@@ -22,7 +22,7 @@ RANKS = 24
 
 
 def study_shares(results: Mapping[str, Any]) -> list[Figure]:
-    """Return the picture of a study's points; none when no point tells where its time goes."""
+    """Return the picture of a study's points; none when no point tells of any part where its time goes."""
     series = series_of(results)
     bars = [
         (f"{label(each)} · {size}" if len(series) > 1 else size, point["shares"])
@@ -41,7 +41,7 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
 
 
 def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
-    """Return the picture of a run's ranks; none when no rank tells where its time goes.
+    """Return the picture of a run's ranks; none when no rank tells of any part where its time goes.
 
     `shares`: as the results JSON has them for a run. Of more than RANKS ranks the first are drawn and the late one.
     """
@@ -62,8 +62,8 @@ def _figures(
     rows: Sequence[tuple[str, Mapping[str, Any]]],
     told: Sequence[str],
 ) -> list[Figure]:
-    if not rows:
-        return []
+    if not any(each[part] for _, each in rows for part in PARTS if part != "other"):
+        return []  # bars of what nobody knows say less than the sentence that tells why
     known = [part for part in PARTS if any(each[part] is not None for _, each in rows)]
     fills = {
         "names": [part_name(part) for part in known], "colours": [COLOURS[part] for part in known], "head": head,

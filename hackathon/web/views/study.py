@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.index.catalog import Catalog
-from hackathon.index.record import RunEntry, parts_of
+from hackathon.index.record import RunEntry, key_of, parts_of
 from hackathon.index.studies import (
     StudyRuns,
     best_series,
@@ -62,6 +62,8 @@ class RunRow:
     """Whether everything was read that its numbers can come from."""
     doubted: str = ""
     """The mark of the doubts about its value; empty without any."""
+    study: str = ""
+    """The key of its study's page; empty for a single run."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ def run_row(run: RunEntry) -> RunRow:
         settings=line(settings_text(run.settings), 200),
         whole=run.whole,
         doubted=doubt_mark(merged(doubt.to_json() for doubt in run.doubts)),
+        study=key_of(run.project, run.study) if run.study else "",
     )
 
 

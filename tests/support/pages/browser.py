@@ -103,7 +103,7 @@ class Visitor:
         answer = self.page.goto(address, wait_until="load", timeout=120_000)
         status = answer.status if answer is not None and urlsplit(address).scheme.startswith("http") else 200
         source = answer.text() if answer is not None else ""
-        match = re.search(r'<body[^>]*class="[^"]*\bpage-([a-z]+)', source)
+        match = re.search(r'<body[^>]*class="?[^">]*\bpage-([a-z]+)', source)
         wide, room = self.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         if wide > room + 1:
             self.problems.append(f"{wide} px wide on {room} px: {self.page.evaluate(STICKS_OUT)}")

@@ -62,6 +62,14 @@ def test_a_chain_that_cannot_be_captured_is_planned_by_its_children() -> None:
     assert {(each["from"], each["to"]): each["bytes"] for each in value["edges"]}["2.1", "3"] == 6 * 32 * 4
 
 
+def test_a_chain_with_hooks_on_its_children_is_planned_by_them() -> None:
+    value, told = captured({**REQUEST, "function": "hooked_chain"})
+    assert [each["name"] for each in value["operators"]] == ["0", "1", "2.2.0", "2.2.1", "2.3", "loss"]
+    assert told["level"] == "modules" and told["why"] == {
+        "module": "0 (Linear)", "path": str(FILE), "line": line_of("def _observe"), "words": "hook _observe",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("value", "identifier"),
     [

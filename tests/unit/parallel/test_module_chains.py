@@ -25,7 +25,10 @@ class Layers(nn.Module):
         self.last, self.alone = nn.Linear(4, 2), 3
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Call them all."""
+        """Call them all.
+
+        One after another.
+        """
         hidden = self.first(x)
         for layer in self.layers:
             hidden = layer(hidden)

@@ -68,7 +68,7 @@ SPEED: dict[str, tuple[str, str]] = {
         "数ステップを記録し、時間の内訳を表示",
     ),
     "profile_help": (
-        "Run a program for a short time with torch.profiler, without a change in it, and show where the time of a step goes "
+        "Run a program (PyTorch, TensorFlow, Chainer) for a short time, without a change in it, and show where the time of a step goes "
         "on each rank: data, host, compute, communication, waiting. Also shows the operators and kernels that take the most "
         "time, gaps, memory, and what the recording itself cost. A run that has traces is shown again; another run is run "
         "once more and recorded. Nothing of it counts as a result. After Ctrl-C the same command continues.\n"
@@ -79,7 +79,7 @@ SPEED: dict[str, tuple[str, str]] = {
         "  hackathon profile k3m9x2qa --trace merged.json.gz\n"
         "  hackathon profile --command 'python train.py --batch-size 256'\n"
         "  hackathon profile --from traces/rank-*.json.gz",
-        "プログラムを変更せずに torch.profiler で短時間実行し、1 ステップの時間の内訳をランクごとに表示します（データ、ホスト、計算、"
+        "プログラム（PyTorch、TensorFlow、Chainer）を変更せずに短時間実行し、1 ステップの時間の内訳をランクごとに表示します（データ、ホスト、計算、"
         "通信、待ち）。時間のかかる演算とカーネル、空き、メモリ、記録自体のオーバーヘッドも表示します。トレースのある実行は再表示し、"
         "ない実行はもう一度実行して記録します。測定結果には数えません。Ctrl-C のあとは同じコマンドで続けられます。\n"
         "\n"

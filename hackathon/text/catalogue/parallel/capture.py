@@ -130,8 +130,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # ---- what was captured
     "modules": (
-        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between its children, which run as they are.",
-        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。子モジュールの間だけで分割し、子モジュールはそのまま実行します。",
+        "The model cannot be captured ({path}:{line}, module {module}: {words}). Cuts are only made between its children, which run as they are. AutoParallel runs such a plan without offload only.",
+        "モデルをキャプチャできません（{path}:{line}、モジュール {module}: {words}）。子モジュールの間だけで分割し、子モジュールはそのまま実行します。AutoParallel では、オフロードを使わない計画だけを実行できます。",
     ),
     "operators": (
         "Model: {count} operators; {micro_batches} micro-batches of {samples} samples",

@@ -68,18 +68,10 @@ MESSAGES = {
         "`hackathon init` で自分のプログラムのプロジェクトを作成してください。",
     ),
     "not_torch": (
-        "{framework} programs are not recorded: the recorder is torch.profiler",
-        "記録には torch.profiler を使うため、{framework} のプログラムは記録できません",
+        "{framework} programs are not recorded: only those of torch, TensorFlow and Chainer are",
+        "{framework} のプログラムは記録できません（対象は torch、TensorFlow、Chainer）",
     ),
     "not_torch_hint": ("{offer}", "{offer}"),
-    "offer_tensorflow": (
-        "TensorFlow has its own profiler: `tf.profiler.experimental.start(DIR)` and `stop()`, shown by TensorBoard.",
-        "TensorFlow には独自のプロファイラがあります。`tf.profiler.experimental.start(DIR)` と `stop()` で記録し、TensorBoard で表示します。",
-    ),
-    "offer_keras": (
-        "Keras has its own: `keras.callbacks.TensorBoard(profile_batch=(10, 20))`, shown by TensorBoard.",
-        "Keras には独自の方法があります。`keras.callbacks.TensorBoard(profile_batch=(10, 20))` で記録し、TensorBoard で表示します。",
-    ),
     "offer_jax": (
         "JAX has its own: `jax.profiler.trace(DIR)`, shown by Perfetto.",
         "JAX には独自の方法があります。`jax.profiler.trace(DIR)` で記録し、Perfetto で表示します。",
@@ -121,9 +113,9 @@ MESSAGES = {
     "not_written": ("{file} could not be written: {what}", "{file} を書き込めませんでした: {what}"),
     "none": ("run {run} has no trace", "実行 {run} にはトレースがありません"),
     "none_hint": (
-        "The recorder waits for `torch.optim`. Programs started with `python -E`, `-I` or `-S`, or in a container without "
+        "The recorder waits for `torch.optim`, TensorFlow or Chainer. Programs started with `python -E`, `-I` or `-S`, or in a container without "
         "the run's folder, do not load it. See why the run ended: hackathon diagnose {run!q}",
-        "記録は `torch.optim` の読み込みを待って始まります。`python -E`、`-I`、`-S` で起動したプログラムや、実行のフォルダが"
+        "記録は `torch.optim`、TensorFlow、Chainer のどれかの読み込みを待って始まります。`python -E`、`-I`、`-S` で起動したプログラムや、実行のフォルダが"
         "見えないコンテナでは記録されません。終了の原因: hackathon diagnose {run!q}",
     ),
     "none_steps": (
@@ -136,24 +128,26 @@ MESSAGES = {
     ),
     "none_failed": ("run {run} could not be recorded: {text}", "実行 {run} を記録できませんでした: {text}"),
     "none_failed_hint": (
-        "The recorder needs torch 2.0 or newer.",
-        "記録には torch 2.0 以降が必要です。",
+        "The recorder needs torch 2.0, TensorFlow 2 or Chainer 7, and that no other profiler runs in the program.",
+        "記録には torch 2.0 以降、TensorFlow 2、Chainer 7 のどれかが必要です。プログラムがほかのプロファイラを実行している間は記録できません。",
     ),
     "none_optimizer": (
         "run {run} made no step of a torch optimizer, so no trace was written",
         "実行 {run} では torch のオプティマイザのステップがなかったため、トレースがありません",
     ),
     "none_framework": (
-        "run {run} did not import torch, so no trace was written",
-        "実行 {run} は torch を読み込まなかったため、トレースがありません",
+        "run {run} did not import torch, TensorFlow or Chainer, so no trace was written",
+        "実行 {run} は torch、TensorFlow、Chainer のどれも読み込まなかったため、トレースがありません",
     ),
     "none_tensorflow": (
-        "run {run} is a TensorFlow program: torch.profiler cannot record it",
-        "実行 {run} は TensorFlow のプログラムのため、torch.profiler では記録できません",
+        "run {run} made no step of a TensorFlow program that applies gradients, so no trace was written",
+        "実行 {run} では勾配を適用する TensorFlow のステップがなかったため、トレースがありません",
     ),
     "none_tensorflow_hint": (
-        "Use `tf.profiler.experimental.start(DIR)` and `stop()`, and TensorBoard.",
-        "`tf.profiler.experimental.start(DIR)` と `stop()`、TensorBoard を使ってください。",
+        "Programs that use sessions of TensorFlow 1, or change variables without an optimizer, are not seen. "
+        "`tf.profiler.experimental.start(DIR)` and `stop()` record them for TensorBoard.",
+        "TensorFlow 1 のセッションを使うプログラムと、オプティマイザを使わずに変数を更新するプログラムは対象外です。"
+        "`tf.profiler.experimental.start(DIR)` と `stop()` で記録し、TensorBoard で表示してください。",
     ),
     "none_chainer": (
         "run {run} made no step of a Chainer optimizer, so no trace was written",
@@ -282,6 +276,14 @@ MESSAGES = {
         "Give the DataLoader workers (num_workers=4, persistent_workers=True, pin_memory=True on GPUs) or do less per sample.",
         "DataLoader のワーカーを増やす（num_workers=4、persistent_workers=True、GPU では pin_memory=True）か、サンプルごとの処理を減らしてください。",
     ),
+    "advice_loader_tensorflow": (
+        "End the pipeline with .prefetch(tf.data.AUTOTUNE), give .map() num_parallel_calls=tf.data.AUTOTUNE, .cache() what does not change, or do less per sample.",
+        "パイプラインの最後に .prefetch(tf.data.AUTOTUNE) を置く、.map() に num_parallel_calls=tf.data.AUTOTUNE を指定する、変わらないデータを .cache() で保持する、サンプルごとの処理を減らす、などを試してください。",
+    ),
+    "advice_loader_chainer": (
+        "Use chainer.iterators.MultiprocessIterator, or do less per sample.",
+        "chainer.iterators.MultiprocessIterator を使うか、サンプルごとの処理を減らしてください。",
+    ),
     "found_host_bound": (
         "host-bound: in {share} % of a step ({milliseconds} ms) nothing is computed while the program's own Python runs",
         "ホストが律速: ステップの {share} %（{milliseconds} ms）は、プログラム自身の Python の実行中で計算が行われていません",
@@ -290,6 +292,10 @@ MESSAGES = {
         "Look at the longest gaps; log and call .item() less often, use larger batches, torch.compile or CUDA graphs.",
         "最も長い空きを確認してください。ログ出力や .item() を減らす、バッチを大きくする、torch.compile や CUDA グラフを使う方法があります。",
     ),
+    "advice_host_bound_tensorflow": (
+        "Look at the longest gaps; put the whole step into a tf.function, read losses less often, use larger batches, or steps_per_execution of compile().",
+        "最も長い空きを確認してください。1 ステップ全体を tf.function に入れる、損失を読む回数を減らす、バッチを大きくする、compile() の steps_per_execution を使う方法があります。",
+    ),
     "found_communication": (
         "communication-bound: {share} % of a step ({milliseconds} ms) is communication that computing does not hide",
         "通信が律速: ステップの {share} %（{milliseconds} ms）は、計算で隠れない通信です",
@@ -297,6 +303,10 @@ MESSAGES = {
     "advice_communication": (
         "Try a larger batch, gradient accumulation, another bucket_cap_mb, or gradients in bf16.",
         "バッチを大きくする、勾配を累積する、bucket_cap_mb を変える、勾配を bf16 で通信する、などを試してください。",
+    ),
+    "advice_communication_tensorflow": (
+        "Try a larger batch, gradient accumulation, or gradients in fp16 (with Horovod: compression=hvd.Compression.fp16).",
+        "バッチを大きくする、勾配を累積する、勾配を fp16 で通信する（Horovod では compression=hvd.Compression.fp16）、などを試してください。",
     ),
     "found_late_rank": (
         "rank {rank} is late: the others wait for it during {share} % of a step ({milliseconds} ms)",

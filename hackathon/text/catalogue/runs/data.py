@@ -51,8 +51,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_archive": ("{archive} is not a {kind} file: {what}", "{archive} は {kind} ファイルではありません: {what}"),
     "no_archive_hint": ("check `unpack`", "`unpack` の指定を確かめてください"),
     "old_python": (
-        "this Python cannot unpack tar files safely; it needs 3.11.4 or newer",
-        "この Python では tar を安全に展開できません（3.11.4 以降が必要です）",
+        "{what} is a link: this Python cannot unpack links of tar files safely; it needs 3.11.4 or newer",
+        "{what} はリンクです。この Python では tar のリンクを安全に展開できません（3.11.4 以降が必要です）",
+    ),
+    "old_python_hint": (
+        "pack the files themselves in place of links, or use a newer Python",
+        "リンクではなくファイルそのものを入れて固めるか、新しい Python を使ってください",
     ),
     "stage_plan": (
         "{name}: {size}, copied by each job to the disks of its nodes; the program finds it below $HK_DATA",

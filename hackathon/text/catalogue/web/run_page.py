@@ -189,6 +189,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "記録されたスクリプトとソースで新しく実行します:",
     ),
     "scripts": ("Scripts", "スクリプト"),
+    "scripts_in_crate": (
+        "The job script (`job.sh`) and the rank script (`rank.sh`) are in this file.",
+        "ジョブスクリプト（`job.sh`）とランクスクリプト（`rank.sh`）はこのファイルに入っています。",
+    ),
     "files_one": ("1 file", "1 ファイル"),
     "files": ("{count} files", "{count} ファイル"),
     "copy": ("Copy", "コピー"),

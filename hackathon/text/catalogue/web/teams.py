@@ -49,9 +49,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "single_runs": ("Single runs", "各実行"),
     "runs": ("Runs", "実行"),
     "runs_lead": (
-        "Every run is a plain job script. The page of a run, if it has one, shows its request, script, environment, and "
-        "timeline.",
-        "各実行は普通のジョブスクリプトです。リンクのある実行のページに、要求、スクリプト、環境、経過があります。",
+        "Every run is a plain job script. The page of a run, if it has one, shows its request, environment and timeline, "
+        "and its script or the file that contains it.",
+        "各実行は普通のジョブスクリプトです。リンクのある実行のページに、要求、環境、経過と、スクリプトまたはそれが入った"
+        "ファイルがあります。",
     ),
     "runs_missing": (
         "{count} {count:point|points} of this study {count:has|have} not run yet.",
@@ -115,6 +116,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "最新の実行のパラメータ（成功した実行はありません）",
     ),
     "runs_newest": ("Runs, newest first", "実行（新しい順）"),
+    "runs_of_studies": (
+        "Runs that are on the pages of their studies: {count}.",
+        "測定のページにある実行: {count} 件。",
+    ),
     "more_runs": (
         "{count} older runs are not listed; `hackathon status --all` shows them.",
         "ほかに古い実行が {count} 件あります（`hackathon status --all` で表示）。",

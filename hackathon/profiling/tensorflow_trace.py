@@ -1,0 +1,190 @@
+"""Record steps of a TensorFlow program by `tf.profiler`, as a trace of the form that torch.profiler writes.
+
+A step is a call of the program into TensorFlow in which gradients are applied: of a `tf.function`, or of the optimizer.
+What TensorFlow writes is read by `tensorflow_events.py`.
+
+`recorder.py` loads both files beside it, in the program's Python (3.6 or newer); nothing of the toolkit is imported.
+"""
+
+import functools
+import gzip
+import json
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import weakref
+from typing import Any
+
+BASE_NANOSECONDS = 1600000000000000000
+"""2020-09-13: what all times are relative to, the same on all ranks."""
+MARK = "hackathon-step"
+
+
+def now() -> float:
+    """Return microseconds since BASE_NANOSECONDS."""
+    return time.time() * 1e6 - BASE_NANOSECONDS / 1e3
+
+
+# ---- steps
+
+
+class Calls:
+    """The program's calls into TensorFlow, of which those are steps that apply gradients."""
+
+    METHODS = {"Function": ("__call__",), "BaseOptimizer": ("apply",)}
+    """Class → its methods that are watched, else `apply_gradients`."""
+
+    def __init__(self, stepped: Any) -> None:
+        self.stepped = stepped
+        self.local = threading.local()
+        self.open = []  # type: list[list[bool]]
+        """Calls of functions that go on: whether gradients are applied in each."""
+        self.trains = weakref.WeakSet()  # type: Any
+        """Functions in which gradients are applied: only when they are traced can that be seen."""
+
+    def watch(self, module: Any) -> None:
+        """Have the classes of a module tell of their calls."""
+        for owner in list(vars(module).values()):
+            if isinstance(owner, type) and owner.__module__ == module.__name__:
+                for method in self.METHODS.get(owner.__name__, ("apply_gradients",)):
+                    if method in vars(owner):
+                        wrap = self.function if method == "__call__" else self.optimizer
+                        setattr(owner, method, wrap(vars(owner)[method]))
+
+    def function(self, method: Any) -> Any:
+        """Return what calls a `tf.function` and tells of it."""
+
+        @functools.wraps(method)
+        def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+            if getattr(self.local, "inside", False):
+                if self.open and function in self.trains:  # traced before, now within another
+                    self.applied()
+                return method(function, *args, **kwargs)
+            applied = [False]
+            self.open.append(applied)
+            self.local.inside = True
+            try:
+                result = method(function, *args, **kwargs)
+            finally:
+                self.local.inside = False
+                self.open[:] = [each for each in self.open if each is not applied]
+            if applied[0]:
+                self.trains.add(function)
+            if function in self.trains:
+                self.stepped(function)
+            return result
+
+        return call
+
+    def optimizer(self, method: Any) -> Any:
+        """Return what applies gradients and tells of it."""
+
+        @functools.wraps(method)
+        def apply(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if self.open or getattr(self.local, "inside", False):  # is traced, perhaps on a thread of a replica
+                self.applied()
+                return method(optimizer, *args, **kwargs)
+            self.local.inside = True
+            try:
+                result = method(optimizer, *args, **kwargs)
+            finally:
+                self.local.inside = False
+            self.stepped(optimizer)
+            return result
+
+        return apply
+
+    def applied(self) -> None:
+        """Take notice that gradients are applied in the calls that go on."""
+        for each in self.open:
+            each[0] = True
+
+
+# ---- recording
+
+
+class TensorflowProfiler:
+    """What torch.profiler.profile is to the recorder: started, told of the end of each step, written once."""
+
+    convert = None  # type: Any
+    """(folder, ends of steps, number of the first step) → its events: `tensorflow_events.events_in`."""
+
+    def __init__(self, warm_up: int, active: int, rank: int, processes: int, on_trace_ready: Any) -> None:
+        self.warm_up, self.active, self.rank, self.processes = warm_up, active, rank, processes
+        self.on_trace_ready = on_trace_ready
+        self.ends = []  # type: list[float]
+        """Moments of the ends of steps, the first one that of the beginning."""
+        self.folder = ""
+        self.events = []  # type: list[Any]
+
+    def start(self) -> None:
+        """Record from here on. Raises what TensorFlow raises when another profiler runs."""
+        profiler = sys.modules["tensorflow"].profiler.experimental  # type: Any
+        self.folder = tempfile.mkdtemp(prefix="hackathon-profile-")
+        try:
+            profiler.start(self.folder)
+        except Exception:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder = ""
+            raise
+        self.mark()
+
+    def mark(self) -> None:
+        """Leave an event by which TensorFlow's clock and the program's thread are known."""
+        profiler = sys.modules["tensorflow"].profiler.experimental  # type: Any
+        moment = now()
+        with profiler.Trace(MARK):
+            pass
+        self.ends.append((moment + now()) / 2)
+
+    def step(self) -> None:
+        """Take notice of the end of a step; the last one ends the recording."""
+        self.mark()
+        if len(self.ends) > self.warm_up + self.active:
+            self.stop()
+
+    def stop(self) -> None:
+        """Record nothing more, and write what there is; a second call does nothing."""
+        if not self.folder:
+            return
+        folder, self.folder = self.folder, ""
+        try:
+            profiler = sys.modules["tensorflow"].profiler.experimental  # type: Any
+            profiler.stop()
+            if len(self.ends) > self.warm_up + 1:
+                self.events = self.convert(folder, self.ends[self.warm_up :], self.warm_up + 1)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if self.events:
+            self.on_trace_ready(self)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the trace, packed."""
+        import platform
+
+        pid = os.getpid()
+        value = {
+            "schemaVersion": 1, "framework": "tensorflow", "deviceProperties": [], "host_name": platform.node(),
+            "displayTimeUnit": "ms", "baseTimeNanoseconds": BASE_NANOSECONDS,
+            "traceEvents": [
+                {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": thread, "ts": round(begin, 3),
+                 "dur": round(end - begin, 3), "args": args}
+                for category, name, begin, end, thread, args in self.events
+            ],
+        }  # type: dict[str, Any]  # fmt: skip
+        if self.processes > 1:
+            value["distributedInfo"] = {"backend": "tf", "rank": self.rank, "world_size": self.processes}
+        with gzip.open(path, "wt") as stream:
+            json.dump(value, stream)
+
+
+def tell_device(found: Any) -> None:
+    """Add the name and the peak memory of the GPU that TensorFlow uses, if it uses one and tells."""
+    config = sys.modules["tensorflow"].config  # type: Any
+    devices = config.list_physical_devices("GPU")
+    if devices:
+        found["device"] = config.experimental.get_device_details(devices[0]).get("device_name")
+        found["peak_bytes"]["device"] = int(config.experimental.get_memory_info("GPU:0")["peak"])

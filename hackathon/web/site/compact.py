@@ -1,0 +1,106 @@
+"""A page in fewer bytes: the same elements, attributes and texts, without what HTML lets one leave out.
+
+White space beside blocks, end tags that the next tag implies (HTML standard, section 13.1.2.4), quotes around plain
+values. Preformatted texts, scripts and styles stay as they are.
+"""
+
+import re
+
+_TAG = re.compile(r"(<[^>]*>)")
+_VALUE = re.compile(r'="([^"]*)"')
+_PLAIN = re.compile(r"[A-Za-z0-9_.:#%,()+*!?;/|@~\u0080-\uffff-]+\Z")
+_VERBATIM = frozenset({"pre", "textarea", "script", "style"})
+_BLOCKS = frozenset(
+    {
+        "html", "head", "meta", "link", "title", "body", "header", "footer", "main", "nav", "section", "div", "p", "ul",
+        "ol", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption",
+        "details", "summary", "h1", "h2", "h3", "h4", "pre", "form", "script", "style", "blockquote", "hr", "br",
+    }
+)  # fmt: skip
+_ENDS_PARAGRAPH = frozenset(
+    {
+        "blockquote", "details", "div", "dl", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4",
+        "header", "hr", "main", "nav", "ol", "p", "pre", "section", "table", "ul",
+    }
+)  # fmt: skip
+_IMPLIED = {
+    "li": frozenset({"li", "/ul", "/ol"}), "dt": frozenset({"dt", "dd"}), "dd": frozenset({"dt", "dd", "/dl", "/div"}),
+    "td": frozenset({"td", "th", "/tr"}), "th": frozenset({"td", "th", "/tr"}),
+    "tr": frozenset({"tr", "/tbody", "/thead"}), "thead": frozenset({"tbody"}), "tbody": frozenset({"tbody", "/table"}),
+    "caption": frozenset({"thead", "tbody"}),
+    "p": _ENDS_PARAGRAPH
+    | {"/div", "/section", "/main", "/footer", "/li", "/dd", "/td", "/th", "/figure", "/details", "/header", "/form"},
+}  # fmt: skip
+"""Element → what may follow for its end tag to be left out; `/x` is the end of a parent."""
+
+
+def compact(page: str) -> str:
+    """Return a page in fewer bytes; browsers make the same of it."""
+    tokens = [token for token in _TAG.split(page) if token]
+    names = [_name(token) for token in tokens]
+    kept: list[str] = []
+    verbatim = 0
+    for number, token in enumerate(tokens):
+        name = names[number]
+        if name.lstrip("/") in _VERBATIM:
+            verbatim += -1 if name.startswith("/") else 1
+            kept.append(_short(token))
+        elif not name:
+            raw = verbatim and names[number - 1] in ("script", "style")
+            text = token if verbatim else _text(token, names, number)
+            kept.append(text if raw else text.replace("&#39;", "'").replace("&#34;", '"'))
+        elif not name.startswith("/"):
+            kept.append(_short(token))
+        elif not _is_implied(name[1:], _following(tokens, names, number)):
+            kept.append(token)
+    return "".join(kept)
+
+
+def _name(token: str) -> str:
+    """Return an element's name, `/name` for its end, empty for a text."""
+    if not token.startswith("<"):
+        return ""
+    return token[1:-1].split(None, 1)[0].rstrip("/").lower() if len(token) > 2 else "<"
+
+
+def _text(text: str, names: list[str], number: int) -> str:
+    before = names[number - 1].lstrip("/") if number else "html"
+    after = names[number + 1].lstrip("/") if number + 1 < len(names) else "html"
+    if before in _BLOCKS:
+        text = text.lstrip("\n ")
+    if after in _BLOCKS:
+        text = text.rstrip("\n ")
+    return text
+
+
+def _following(tokens: list[str], names: list[str], number: int) -> str:
+    """Return the name of the next tag, empty when a text comes before it."""
+    for place in range(number + 1, len(tokens)):
+        if names[place]:
+            return names[place]
+        if tokens[place].strip("\n "):
+            return ""
+    return "/html"
+
+
+def _is_implied(name: str, following: str) -> bool:
+    if name in ("html", "body"):
+        return True
+    return following in _IMPLIED.get(name, ())
+
+
+def _short(tag: str) -> str:
+    """Return a start tag without quotes that it does not need."""
+    if '="' not in tag:
+        return tag
+    if not tag.endswith("/>"):
+        return _VALUE.sub(_unquoted, tag)
+    inside = _VALUE.sub(_unquoted, tag[:-2].rstrip())
+    return f"{inside}/>" if inside.endswith('"') else f"{inside} />"
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    value = match[1]
+    if _PLAIN.match(value) and not value.endswith("/"):
+        return f"={value}"
+    return f'="{value.replace("&#39;", chr(39))}"'
