@@ -113,14 +113,14 @@ def _places(module: nn.Module) -> dict[tuple[str, str], Any]:
 
 
 @dataclass(frozen=True)
-class Blocks:
+class ShardBlocks:
     """A stage as `module`, which calls `blocks`; parameters that several blocks need belong to `module` itself."""
 
     module: fx.GraphModule
     blocks: tuple[fx.GraphModule, ...]
 
 
-def in_blocks(stage: fx.GraphModule, whole: Collection[nn.Parameter] = ()) -> Blocks:
+def in_blocks(stage: fx.GraphModule, whole: Collection[nn.Parameter] = ()) -> ShardBlocks:
     """Return a stage in blocks with the same inputs and outputs. `whole`: parameters that no block may hold."""
     read, _ = parameters_read(stage, frozen=True)
     nodes = [node for node in stage.graph.nodes if node.op == "call_function"]
@@ -186,7 +186,9 @@ def _legal(stage: fx.GraphModule, nodes: Sequence[fx.Node]) -> list[int]:
     return [at for at in range(1, len(nodes)) if at not in closed]
 
 
-def _built(stage: fx.GraphModule, nodes: Sequence[fx.Node], block_of: dict[fx.Node, int], outside: set[int]) -> Blocks:
+def _built(
+    stage: fx.GraphModule, nodes: Sequence[fx.Node], block_of: dict[fx.Node, int], outside: set[int]
+) -> ShardBlocks:
     place = {node: at for at, node in enumerate(stage.graph.nodes)}
     graph = fx.Graph()
     values: dict[fx.Node, fx.Node] = {}
@@ -227,7 +229,7 @@ def _built(stage: fx.GraphModule, nodes: Sequence[fx.Node], block_of: dict[fx.No
             values[node] = graph.call_function(operator.getitem, (called, at))
     output = next(node for node in stage.graph.nodes if node.op == "output")
     graph.output(fx.node.map_arg(output.args[0], values.__getitem__))
-    return Blocks(fx.GraphModule(attributes, graph), tuple(blocks))
+    return ShardBlocks(fx.GraphModule(attributes, graph), tuple(blocks))
 
 
 def is_shardable(parameter: torch.Tensor) -> bool:
