@@ -140,7 +140,7 @@ def listed(context: "Context", name: str, caller: "Callable[[], Markup]") -> "Ma
     if found is None or len(rows) < 2:
         return made
     if asked is None:
-        label = type(made).escape(message("tables.filter"))
+        label = type(made).escape(message("listed.filter"))
         return _joined(made, found, found["head"], found["rows"], f'data-list="{label}"')
     parts: Any = context.environment.get_template("table_parts.html.j2").module
     return _Listed(name, asked, made, found, rows, parts).shown()
