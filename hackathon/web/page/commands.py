@@ -23,7 +23,7 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return [
         (part, "" if place % 2 == 0 else "command" if is_command(part) else "code")
         for place, part in enumerate(parts)
-        if part
+        if part or place % 2
     ]
 
 
