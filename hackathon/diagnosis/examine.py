@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
+from hackathon.diagnosis.exit_checks import killed_ranks
 from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import Standstill
@@ -334,7 +335,10 @@ class _Examined:
         if first is not None and first[1].get("exit_code"):
             by_itself = not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ()))
         rank = first[0] if first is not None else status.first_rank
-        return Circumstances(failed, failed and not status.open, rank, ended, by_itself)
+        killed = killed_ranks(facts) if by_itself and not outside else {}
+        put_down = frozenset(rank for rank, told in killed.items() if told)
+        only = len(put_down) == len(killed)
+        return Circumstances(failed, failed and not status.open, rank, ended, by_itself, put_down, only)
 
 
 def _of_fact(rule: Rule, hit: FactHit) -> RulePlace:

@@ -18,6 +18,16 @@ _SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 1
 _CODES = (75, 78, 126, 127)
 
 
+def killed_ranks(facts: RunFacts) -> dict[int, bool]:
+    """Return rank → whether it had been told to end, for those that were killed or left no word of their end."""
+    found = {}
+    for rank, listed in facts.rank_events.items():
+        kinds = {each.get("event"): each for each in listed}
+        if "started" in kinds and kinds.get("ended", {"signal": KILL}).get("signal") == KILL:
+            found[rank] = any(each.get("event") == "told" and each.get("signal") == "TERM" for each in listed)
+    return found
+
+
 def _of_state(state: str) -> Check:
     def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         status = facts.status

@@ -11,6 +11,8 @@ _ENDINGS = frozenset({"state:TIMEOUT", "state:CANCELLED"})
 _ENDING_WORDS = re.compile(
     r"(?i)due to time limit|walltime|time limit|cancelled at|job killed: wall|jobstep.*cancelled"
 )
+# What shells and launchers print of a process that was killed: a rank, as they start nothing else.
+_KILLED = re.compile(r"line \d+:\s+\d+ Killed\b|: (?:行 \d+|\d+ 行): {1,4}\d+ 強制終了 |exited on signal 9 \(Killed\)")
 # Parts that the others stand on: what they say explains what is said above.
 _GROUND = ("scheduler", "hardware")
 _GENERIC = "log:exception"
@@ -69,6 +71,10 @@ class Circumstances:
     """When the job was told to end from outside."""
     by_itself: bool = False
     """A rank ended by itself before that."""
+    put_down: frozenset[int] = frozenset()
+    """Ranks that were told to end because another one had failed, did not, and were killed."""
+    only_put_down: bool = False
+    """No other rank was killed."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,7 @@ def _key(
 
 def _band(place: RulePlace, about: Circumstances, follower: bool) -> int:
     """Return how near to the cause a place is, 0 the nearest."""
-    if follower:
+    if follower or _put_down(place, about):
         return CONSEQUENCE
     silent = place.rule.fact.startswith("silent:")
     explains = place.rule.fact.startswith("source:")  # it is here only because it explains another place
@@ -210,3 +216,10 @@ def _band(place: RulePlace, about: Circumstances, follower: bool) -> int:
     if certain:
         return 10
     return 50 if place.fact else 40
+
+
+def _put_down(place: RulePlace, about: Circumstances) -> bool:
+    """Return whether a place tells of ranks that a launcher killed only because another rank had failed."""
+    if place.evidence is None or not about.put_down or not _KILLED.search(place.evidence.text):
+        return False
+    return about.only_put_down if place.rank is None else place.rank in about.put_down

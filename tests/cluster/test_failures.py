@@ -82,6 +82,12 @@ FAILURES = [
         ("framework",), "lars", 1, needs="torch", project={"processes": 2},
     ),
     Failure(
+        "deaf-to-the-end-of-another",  # the launcher has to kill it, which is not what went wrong
+        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "if os.environ['RANK'] == '1':\n    {'adam': 1}['lars']\ntime.sleep(200)\n",
+        ("framework",), "lars", 1, project={"processes": 2},
+    ),
+    Failure(
         "port-in-use",
         """
 import datetime, os, socket, torch.distributed as dist

@@ -79,7 +79,8 @@ class Run:
         lines = []
         for event in ("started", *events):
             moment = NOW - 800 if event == "started" else self.ended + at
-            end = {"exit_code": code, "signal": signal} if event == "ended" else {}
+            end: dict[str, Any] = {"exit_code": code, "signal": signal} if event == "ended" else {}
+            end = {"signal": "TERM"} if event == "told" else end
             lines.append({"t": moment, "event": event, "attempt": 1, "host": f"n{1 + rank // 2}", **end})
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         (self.path / "events" / f"rank-{rank}.jsonl").write_text(text)
@@ -157,6 +158,37 @@ def test_of_a_kill_for_memory_the_rank_is_named(tmp_path: Path) -> None:
     run.log("rank-0", LOST)
     assert root(run) == ("job-out-of-memory", "scheduler", 3)
     assert diagnose([run.path])[0].evidence.host == "n2"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("last", [{"code": 137, "signal": 9}, None], ids=["killed", "no word of its end"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '/var/spool/script: line 243:  5842 Killed                  bash "$HK_RUN/rank.sh" "$HK_RUN" rank "$number"',
+        '/var/spool/script: 243 行:  5842 強制終了            bash "$HK_RUN/rank.sh" "$HK_RUN" rank "$number"',
+        "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 (Killed).",
+    ],
+)
+def test_a_rank_that_is_killed_after_the_failure_of_another_is_not_the_cause(
+    tmp_path: Path, text: str, last: dict[str, int] | None
+) -> None:
+    run = Run(tmp_path).rank(0, "ended", code=1, at=-30).log("rank-0", KEY).log("job", text)
+    if last:
+        run.rank(1, "told", "ended", **last)
+    else:
+        run.rank(1, "told")
+    assert root(run) == ("python-exception", "framework", 0)
+    # one that nobody had told to end was killed by something else
+    run.rank(2, "ended", code=137, signal=9)
+    run.log("job", text.replace("process rank 1", "process rank 2"))
+    assert root(run)[1] in ("hardware", "mpi")
+
+
+def test_a_worker_that_is_killed_is_the_cause_although_its_rank_is_told_to_end_later(tmp_path: Path) -> None:
+    worker = "RuntimeError: DataLoader worker (pid 4711) is killed by signal: Killed."
+    run = Run(tmp_path).rank(0, "ended", code=1, at=-30).log("rank-0", KEY)
+    run.rank(1, "told", "ended", code=137, signal=9).log("rank-1", worker)
+    assert root(run)[2] == 1
 
 
 @pytest.mark.parametrize(
