@@ -102,6 +102,8 @@ exec python -m hackathon tune --space lr=log:1e-3:1e-1 --objective accuracy --sa
 def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_path: Path) -> None:
     site.more |= {"HACKATHON_LOCAL_DIR": str(tmp_path / "local"), "HACKATHON_LOCAL_SLOTS_DIR": str(tmp_path / "slots")}
     (site.folder / "tune.sh").write_text(SCRIPT)
+    hold = site.folder / "hold"
+    hold.touch()  # no trial ends by itself, or its place would be taken
     environment = {**site.backend.environment(), **site.more}
     told = subprocess.run(
         ["sbatch", "--parsable", "tune.sh"],
@@ -129,6 +131,7 @@ def test_inside_an_allocation_trials_are_steps(site: Site, slurm: SlurmLab, tmp_
     assert time.monotonic() - killed < FREE * STRETCH
     (last,) = (each for path, each in given().items() if path not in first)
     assert (last["SLURMD_NODENAME"], last["CUDA_VISIBLE_DEVICES"]) == places[0]
+    hold.unlink()
     until(lambda: not slurm.run("squeue", "-h", "-j", job, check=False).strip(), "the end of the job", 60)
     said = (site.folder / "tune.err").read_text()
     assert f"a step of Slurm job {job} (2 nodes) with 1 core and 1 GPU" in said, said

@@ -1,7 +1,7 @@
 """A program with a learning curve that is known beforehand: `1 − accuracy` falls to a floor that depends on --lr.
 
 It tells its accuracy every `--pause` seconds, `--epochs` times, and leaves a file so that a test can count starts: with
-the cores, the GPUs, and the step of a Slurm job that it was given.
+the cores, the GPUs, and the step of a Slurm job that it was given. While a file `hold` lies in the project it waits.
 """
 
 import argparse
@@ -32,6 +32,8 @@ def main() -> None:
     place = Path(os.environ["HK_RUN"])
     (place / ".started").write_text(json.dumps(given))
     (place / ".started").rename(place / f"started-{os.getpid()}")
+    while (place.parent.parent / "hold").exists():
+        time.sleep(0.05)
     floor = 0.02 + 0.1 * abs(math.log10(chosen.lr) + 2)
     for epoch in range(1, chosen.epochs + 1):
         print(f"epoch {epoch} accuracy {1 - floor - 0.5 / epoch:.4f}", flush=True)
