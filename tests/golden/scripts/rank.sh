@@ -35,6 +35,17 @@ hk_watch_signals() { # a process that dies of the same signals: it tells whether
   hk_witness=$!
   disown
 }
+hk_witnessed() { # whether the signal went to the witness, too, even if it had no processor since to die of it
+  local name value
+  kill -0 "$hk_witness" 2>/dev/null || return 0
+  while read -r name value; do
+    case $name in
+      State:) case $value in Z*) return 0 ;; esac ;;
+      SigPnd: | ShdPnd:) if [ $((16#$value & 0x804b03)) -ne 0 ]; then return 0; fi ;; # HUP INT KILL USR1 USR2 TERM XCPU
+    esac
+  done 2>/dev/null <"/proc/$hk_witness/status"
+  return 1
+}
 hk_pass() { # a scheduler may signal every process of a job; a program that saves its work must not be told twice
   hk_told=$1
   if [ -n "$hk_began" ]; then
@@ -43,11 +54,11 @@ hk_pass() { # a scheduler may signal every process of a job; a program that save
     hk_event told ",\"signal\":\"$1\",\"printed\":${printed:-null}"
   fi
   if [ -z "$hk_child" ]; then return; fi
-  sleep 0.1
-  if kill -0 "$hk_witness" 2>/dev/null; then
+  sleep 0.3 # who signals a job's processes does so one after the other
+  if hk_witnessed; then
+    if [ "$1" != TERM ]; then hk_watch_signals; fi
+  else
     kill -s "$1" "$hk_child" 2>/dev/null
-  elif [ "$1" != TERM ]; then
-    hk_watch_signals
   fi
 }
 trap 'hk_pass TERM' TERM HUP INT XCPU
