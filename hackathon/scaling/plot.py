@@ -21,7 +21,7 @@ from hackathon.text.messages import language as current_language
 from hackathon.text.messages import message, speaking
 from hackathon.text.paths import child_environment, shipped
 
-SECONDS = 60.0
+SECONDS = 180.0
 """How long a drawing may take: a cold start of the engine on a busy login node takes several seconds."""
 PROGRAM = Path(drawing.__file__)
 """What is run as the drawing process."""

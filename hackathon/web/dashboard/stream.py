@@ -32,8 +32,8 @@ SHARE = 4
 """All watched pages together are rendered for at most 1/SHARE of the time."""
 WORKERS = 4
 """Renderings at a time: one that waits for a slow file system does not hold the others up."""
-LONGEST_RENDERING = 20.0
-FIRST_LOOK = 10.0
+LONGEST_RENDERING = 60.0
+FIRST_LOOK = 60.0
 """Seconds that the first pages wait for the first runs."""
 BOARD = 1.0
 """Seconds between two looks whether something was written on the board."""
