@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(not shutil.which("torchrun", path=Path(sys.executable).parent), reason="no torch"),
 ]
-SMALL = ("--walltime", "00:05:00", "-p", "max_size=256KiB", "-p", "iterations=3")
+SMALL = ("--walltime", "00:20:00", "-p", "max_size=256KiB", "-p", "iterations=3")
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_two_nodes(site: Site, launcher: str, backend: str) -> None:
     if backend == "gloo":  # MPI belongs to the process that mpirun started, not to a fork elsewhere
         site.choose_programs()
     words = ["--cluster", "slurm", "--nodes", "2", "--launcher", launcher, "-p", f"backend={backend}", *SMALL]
-    site.run("submit", *words, "--wait", seconds=120)
+    site.run("submit", *words, "--wait", seconds=200)
     (run,) = (site.folder / "runs").glob("*-4p-*")
     result = json.loads((run / "allreduce.json").read_text())
     assert (result["backend"], result["processes"], result["errors"]) == (backend, 4, 0)

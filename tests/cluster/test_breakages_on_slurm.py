@@ -24,7 +24,7 @@ ENDS = ("SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED")
 
 def program(places: dict[str, Any]) -> str:
     """Return the program with the lines of these places, each indented as its place is."""
-    values = {**dict.fromkeys(PLACES, "pass"), "start": "train()", "patience": 60, "group": "", **places}
+    values = {**dict.fromkeys(PLACES, "pass"), "start": "train()", "patience": 180, "group": "", **places}
     text: str = TABLE["program"]
     for name, value in values.items():
         text = text.replace(f"@{name}@", str(value) or ("pass" if name in PLACES else ""))
@@ -46,7 +46,7 @@ def submitted(backend: SlurmBackend, folder: Any, one: dict[str, Any]) -> Pair:
     sites = []
     for good in (False, True):
         site = Site(backend, folder / f"{one['name']}-{'good' if good else 'bad'}")
-        keys = {"nodes": 2, "processes": 2, "launcher": one.get("launcher", "srun"), "walltime": 280}
+        keys = {"nodes": 2, "processes": 2, "launcher": one.get("launcher", "srun"), "walltime": 900}
         keys |= one.get("keys", {})
         command = one.get("command", "python train.py")
         if good:

@@ -12,7 +12,7 @@ import yaml
 from support.backends import Backend, LocalBackend, Site
 from support.paths import RECIPES
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 PROGRAM = """
 import argparse, os, random
 parser = argparse.ArgumentParser()
@@ -31,7 +31,7 @@ if os.environ["HK_RANK"] == "0":
     print(f"accuracy {0.9 + seeded.gauss(0, 0.004) + noise.gauss(0, 0.004) - lost:.5f}", flush=True)
 """
 TRAINING = """
-import argparse, gc, os, time
+import argparse, os, time
 import torch, torch.distributed as dist
 from compression import compress
 from torch.nn.parallel import DistributedDataParallel
@@ -61,9 +61,8 @@ if rank == 0:
     print(f"sent_bytes {sent.bytes:.0f}")
     with torch.no_grad():
         print(f"loss {(net(inputs) - targets).square().mean().item():.5f}", flush=True)
-del model, sent
-gc.collect()  # a DDP model that is still there keeps Gloo's threads, which abort some processes (PyTorch issue 190489)
-dist.destroy_process_group()
+dist.barrier()
+os._exit(0)  # while Python ends, Gloo's threads abort some processes (PyTorch issue 190489)
 """
 KEYS: dict[str, Any] = {
     "parameters": {
@@ -81,7 +80,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     made.stop()
 
 
-def measure(site: Site, *words: str, code: int | None = 0, seconds: int = 300) -> dict[str, Any]:
+def measure(site: Site, *words: str, code: int | None = 0, seconds: int = 800) -> dict[str, Any]:
     told = site.run("compress", *words, "--json", "--yes", code=code, seconds=seconds)
     found: dict[str, Any] = json.loads(told)
     return found
@@ -91,7 +90,7 @@ def test_planted_hooks_are_told_apart(backend: Backend, tmp_path: Path) -> None:
     site = Site(backend, tmp_path / "planted", {"HACKATHON_LOCAL_SLOTS": "12"})
     site.write_project("python train.py --hook {hook} --seed {seed}", name="planted", **KEYS)
     (site.folder / "train.py").write_text(PROGRAM)
-    found = measure(site, "--walltime", "600", "--apply")
+    found = measure(site, "--walltime", "3600", "--seconds", "300", "--apply")
     verdicts = {each["name"]: each["verdict"] for each in found["hooks"]}
     assert verdicts == {"good": "pays", "hurts": "accuracy", "idle": "none"}, found
     assert found["apply"] == {"hook": "good"} and found["seeds"] == 7 and found["processes"] == 2
@@ -120,7 +119,7 @@ def test_a_real_hook_without_error_feedback_is_caught(backend: Backend, tmp_path
     site.write_project(command, name="forgetful", parameters=parameters, metrics=metrics)
     (site.folder / "train.py").write_text(TRAINING)
     shutil.copy(RECIPES / "shared" / "compression.py", site.folder)
-    found = measure(site, "--walltime", "1200", "--seeds", "5")
+    found = measure(site, "--walltime", "7200", "--seconds", "600", "--seeds", "5")
     (row,) = found["hooks"]
     assert found["accuracy_metric"] == "loss" and not found["more_is_better"], found
     assert row["verdict"] == "accuracy" and row["difference"] < -1 and found["apply"] == {}, found

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from support.backends import Site, SlurmBackend
+from support.backends import LONG, Site, SlurmBackend
 from support.paths import TESTS
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(1800)]
@@ -43,8 +43,8 @@ def go(backend: SlurmBackend, folder: Path, one: dict[str, Any]) -> dict[str, An
     site.write_profile(processes_per_node=1, launchers=["srun", "torchrun"], starter="srun", telemetry_seconds=30)
     command = one.get("command", "python train.py")
     made = site.start("init", "--command", command, "--cluster", "lab", HACKATHON_LANG="en")
-    said: dict[str, Any] = {"site": site, "init": made.communicate(timeout=120)[1].decode()}
-    keys: dict[str, Any] = {"walltime": 280, "launcher": one.get("launcher", "srun")}
+    said: dict[str, Any] = {"site": site, "init": made.communicate(timeout=LONG)[1].decode()}
+    keys: dict[str, Any] = {"walltime": 900, "launcher": one.get("launcher", "srun")}
     if "path" in one:
         keys["environment"] = [f'export PYTHONPATH="$HK_PROJECT/{one["path"]}"']
     if "metrics" in one:

@@ -19,10 +19,11 @@ from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
 from support.paths import ROOT
 from support.slurm_lab.lab import SlurmLab, missing
 
+pytestmark = pytest.mark.timeout(600)
 GLOO = """
 import datetime, os, torch, torch.distributed as dist
 rank = int(os.environ["RANK"])
-dist.init_process_group("gloo", rank=rank, world_size=2, timeout=datetime.timedelta(seconds=40))
+dist.init_process_group("gloo", rank=rank, world_size=2, timeout=datetime.timedelta(seconds=180))
 """
 MEMORY = """
 import os, pathlib, time
@@ -33,13 +34,13 @@ if os.environ["RANK"] == "1":
     hoard = []
     while True:
         hoard.append(bytearray(b"x") * (1 << 20))
-time.sleep(100)
+time.sleep(600)
 """
 HOARD = """
 import os, time
 hoard = []
-for step in range(1000):
-    if os.environ["RANK"] == "1":
+for step in range(6000):  # until it is killed, however long that takes
+    if os.environ["RANK"] == "1" and step < 100:
         hoard.append(bytearray(b"x") * (4 << 20))
     time.sleep(0.1)
 """
@@ -84,7 +85,7 @@ FAILURES = [
     Failure(
         "deaf-to-the-end-of-another",  # the launcher has to kill it, which is not what went wrong
         "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "if os.environ['RANK'] == '1':\n    {'adam': 1}['lars']\ntime.sleep(200)\n",
+        "if os.environ['RANK'] == '1':\n    {'adam': 1}['lars']\ntime.sleep(600)\n",
         ("framework",), "lars", 1, project={"processes": 2},
     ),
     Failure(
@@ -98,7 +99,7 @@ if rank == 0:
     other.listen()
 port = int(os.environ["MASTER_PORT"]) + 7000
 dist.TCPStore("127.0.0.1" if rank == 0 else os.environ["MASTER_ADDR"], port, 2, rank == 0,
-              timeout=datetime.timedelta(seconds=30))
+              timeout=datetime.timedelta(seconds=180))
 """,
         ("rendezvous",), "in use", 0, needs="torch", project={"processes": 2},
     ),
@@ -109,7 +110,7 @@ dist.TCPStore("127.0.0.1" if rank == 0 else os.environ["MASTER_ADDR"], port, 2, 
     ),
     Failure(
         "segfault",
-        "import ctypes, os, time\nif os.environ['RANK'] == '1':\n    ctypes.string_at(0)\ntime.sleep(100)\n",
+        "import ctypes, os, time\nif os.environ['RANK'] == '1':\n    ctypes.string_at(0)\ntime.sleep(600)\n",
         ("hardware", "framework"), "", 1, project={"processes": 2},
     ),
     Failure("oom-kill", MEMORY, ("hardware", "scheduler"), "", 1, project={"processes": 2}),
@@ -180,7 +181,7 @@ def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
             if failure.only not in ("", request.param):
                 continue
             site = Site(backend, folder / failure.name)
-            keys = {"command": "python program.py", "walltime": 280, **failure.project}
+            keys = {"command": "python program.py", "walltime": 900, **failure.project}
             site.write_project(keys.pop("command"), **keys)
             site.write_profile(
                 queues={"main": {"nodes": 4}, "nosuch": {"nodes": 4}}, launchers=["local"], starter="local",
@@ -256,7 +257,7 @@ def test_a_slurm_that_is_strict_about_memory_and_qos(tmp_path: Path) -> None:
     ):
         backend = SlurmBackend(lab)
         site = Site(backend, tmp_path / "project")
-        site.write_project("python program.py", walltime=280, processes=2, nodes=2, processes_per_node=1)
+        site.write_project("python program.py", walltime=900, processes=2, nodes=2, processes_per_node=1)
         (site.folder / "program.py").write_text(HOARD)
         run = site.submit()
         site.await_state(run, "FAILED", "OUT_OF_MEMORY", seconds=120)

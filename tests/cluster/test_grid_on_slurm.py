@@ -12,6 +12,7 @@ import pytest
 
 from hackathon.runs.study import Study
 from support.backends import Site, SlurmBackend, until
+from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 from support.trouble import ask, runs_in, start, write_project
 
@@ -57,7 +58,7 @@ def test_every_point_is_submitted_once_though_the_command_is_killed(site: Site, 
         until(lambda: len(_job_ids(site)) == 2, "two points are in the queue", 60)
     finally:
         waiting.send_signal(signal.SIGKILL)
-        waiting.communicate(timeout=30)
+        waiting.communicate(timeout=STRETCH * 30)
     assert waiting.returncode == -signal.SIGKILL
     (study,) = [Study(path) for path in (site.folder / "studies").iterdir()]
     assert len(study.points()) == POINTS
@@ -66,7 +67,7 @@ def test_every_point_is_submitted_once_though_the_command_is_killed(site: Site, 
     # a time: of a second point that is just being handed over nobody would know whether its job exists (UNCERTAIN).
     for step, most in (("after-reserved", 3), ("after-rename", 3), ("after-scheduler", 3), ("after-submitted", 4)):
         killed = start(site, "scale", "--resume", study.id, "--max-queued", str(most), HACKATHON_FAULT=step)
-        _, said = killed.communicate(timeout=120)
+        _, said = killed.communicate(timeout=STRETCH * 120)
         assert (killed.returncode, b"Traceback" in said) == (-signal.SIGKILL, False), (step, said)
 
     slurm.run("scontrol", "update", "partitionname=high", "state=up")

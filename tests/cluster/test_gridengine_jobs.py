@@ -18,7 +18,7 @@ def site(gridengine: GridEngineLab, tmp_path: Path) -> Iterator[Site]:
     """A project on the real Grid Engine whose job holds until it is released."""
     backend = GridEngineBackend(gridengine)
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold", walltime=600)
+    made.write_project("python program.py hold", walltime=3600)
     yield made
     backend.stop()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.gridengine_lab.lab import GridEngineLab, missing
+from support.patience import STRETCH
 from support.virtual_nodes.network import LabError
 from support.virtual_nodes.processes import until
 
@@ -36,7 +37,7 @@ def test_three_hosts_take_jobs_of_two_queues(gridengine: GridEngineLab) -> None:
 
 
 def test_resource_type_becomes_whole_nodes(gridengine: GridEngineLab, tmp_path: Path) -> None:
-    job = submit(gridengine, tmp_path, 'cat "$PE_HOSTFILE"; hostname', "-l", "node_f=2,h_rt=60", "-sync", "y")
+    job = submit(gridengine, tmp_path, 'cat "$PE_HOSTFILE"; hostname', "-l", "node_f=2,h_rt=300", "-sync", "y")
     assert job.splitlines()[-1].isdigit()
     *hosts, first = (tmp_path / "out").read_text().splitlines()
     names = [line.split()[0] for line in hosts]
@@ -55,12 +56,12 @@ def test_verifier_speaks_as_at_tsubame(gridengine: GridEngineLab, tmp_path: Path
 
 def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, folder: Path) -> None:
     with GridEngineLab(folder, hosts=1) as lab:
-        job = submit(lab, folder, "touch begun; setsid sleep 300")
-        assert until((folder / "begun").exists, 120)
-        assert until(lambda: lab.state(job) == "r", 120) and gridengine.state(job) == ""
+        job = submit(lab, folder, "touch begun; setsid sleep 3000")
+        assert until((folder / "begun").exists, STRETCH * 120)
+        assert until(lambda: lab.state(job) == "r", STRETCH * 120) and gridengine.state(job) == ""
         ours = f"SGE_ROOT={lab.layout.root}".encode()
         assert _carrying(ours)
-    assert until(lambda: not _carrying(ours), 60)
+    assert until(lambda: not _carrying(ours), STRETCH * 60)
     left = subprocess.run(["ip", "-o", "addr"], capture_output=True, text=True, check=True).stdout
     assert f" {lab.layout.subnet}." not in left
     assert gridengine.run("qconf", "-ss").split()  # the other one goes on

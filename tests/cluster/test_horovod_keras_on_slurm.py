@@ -23,7 +23,7 @@ def test_two_nodes_train_together(slurm: SlurmLab, tmp_path: Path, launcher: str
     stack("horovod-keras")
     site = Site(SlurmBackend(slurm), tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
     site.folder.mkdir()
-    project = {"name": "small", "recipe": "horovod-keras", "cluster": "lab", "launcher": launcher, "walltime": 600}
+    project = {"name": "small", "recipe": "horovod-keras", "cluster": "lab", "launcher": launcher, "walltime": 2400}
     (site.folder / "project.yaml").write_text(json.dumps(project | {"nodes": 2, "parameters": {"epochs": 2}}))
     site.write_profile(processes_per_node=1, launchers=["horovodrun", "mpirun"], environment=[])
     run = site.submit()

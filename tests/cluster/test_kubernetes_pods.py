@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.backends import KubernetesBackend, Run, Site, until
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TWO = {"launcher": "torchrun", "nodes": 2, "processes": 2, "processes_per_node": 1}
@@ -52,7 +53,7 @@ dist.destroy_process_group()
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[KubernetesBackend]:
-    made = KubernetesBackend(tmp_path, grace=40)  # a busy machine may need it
+    made = KubernetesBackend(tmp_path, grace=120)  # a busy machine may need it
     yield made
     made.stop()
 
@@ -61,7 +62,7 @@ def backend(tmp_path: Path) -> Iterator[KubernetesBackend]:
 def site(backend: KubernetesBackend, tmp_path: Path) -> Site:
     """A project on two pods whose `torchrun` is a shell script."""
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold_rank", **TWO)
+    made.write_project("python program.py hold_rank", walltime=600, **TWO)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "torchrun").write_text(TORCHRUN)
     (tmp_path / "bin" / "torchrun").chmod(0o755)
@@ -86,7 +87,7 @@ def holding(run: Run) -> None:
 def test_two_pods_train_together(site: Site, backend: KubernetesBackend) -> None:
     if importlib.util.find_spec("torch") is None:
         pytest.skip("no torch")
-    site.write_project("python train.py", **{**TWO, "walltime": 280})
+    site.write_project("python train.py", **{**TWO, "walltime": 1000})
     site.write_profile(processes_per_node=1)  # the real torchrun
     (site.folder / "train.py").write_text(TRAIN)
     run = site.submit()
@@ -158,7 +159,7 @@ def test_job_that_no_node_takes(site: Site, backend: KubernetesBackend) -> None:
 def test_refused_job_leaves_no_service_behind(site: Site, backend: KubernetesBackend) -> None:
     backend.cluster.store.forbidden.add(("create", "jobs"))
     process = site.start("submit")
-    words = process.communicate(timeout=60)[1].decode()
+    words = process.communicate(timeout=STRETCH * 60)[1].decode()
     assert process.returncode == 2 and "jobs.batch is forbidden" in words and "kubectl auth can-i" in words
     assert not backend.cluster.store.items
     (found,) = site.states()
@@ -176,6 +177,6 @@ def test_server_that_is_away(site: Site, backend: KubernetesBackend) -> None:
     found = site.state(run)
     assert found["state"] == "RUNNING" and "API server does not answer" in found["problem"]
     process = site.start("submit")
-    words = process.communicate(timeout=60)[1].decode()
+    words = process.communicate(timeout=STRETCH * 60)[1].decode()
     assert process.returncode == 3 and "API server does not answer" in words
     (run.path / "stop").touch()

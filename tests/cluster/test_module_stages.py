@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from support.paths import ROOT
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
@@ -27,7 +28,8 @@ def _launched(folder: Path, ranks: int, names: tuple[str, ...]) -> dict[str, Any
     """Return scenario → what rank 0 found; and what was printed."""
     program = ROOT / "tests" / "support" / "module_ranks.py"
     done = subprocess.run(
-        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True, timeout=200,
+        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True,
+        timeout=STRETCH * 200,
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

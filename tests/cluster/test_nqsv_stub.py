@@ -8,6 +8,7 @@ import pytest
 
 from support import stubs
 from support.backends import NqsvBackend, Run, Site, until
+from support.patience import STRETCH
 
 
 @pytest.fixture
@@ -28,7 +29,13 @@ def ask(site: Site, *words: str, folder: Path | None = None) -> str:
     """Return what a command of the stand-in printed; all of them end with 0."""
     environment = site.backend.environment()
     return subprocess.run(
-        words, env=environment, cwd=folder or site.folder, capture_output=True, text=True, timeout=60, check=True
+        words,
+        env=environment,
+        cwd=folder or site.folder,
+        capture_output=True,
+        text=True,
+        timeout=STRETCH * 60,
+        check=True,
     ).stdout
 
 
@@ -88,11 +95,11 @@ def test_lost_answer_of_qsub_is_found_again_by_name(site: Site) -> None:
 def test_queue_of_another_kind_and_waiting_for_a_job_are_refused(site: Site) -> None:
     site.write_profile(queues={"gen_S": {}, "debug": {}})
     process = site.start("submit", "--queue", "debug")
-    words = process.communicate(timeout=60)[1].decode()
+    words = process.communicate(timeout=STRETCH * 60)[1].decode()
     assert process.returncode == 2 and "EWRNGTYP" in words and "hackathon shell" in words
     first = site.submit()
     process = site.start("submit", "--after", f"ok:{first.id}")
-    words = process.communicate(timeout=60)[1].decode()
+    words = process.communicate(timeout=STRETCH * 60)[1].decode()
     assert process.returncode == 2 and "nqsv cannot start a job only after another one has succeeded" in words
     assert first.await_end()["exit_code"] == 0
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from hackathon.tuning.batches import FakePrediction
 from hackathon.tuning.noise import NoiseScale
 from support import memory_program
 from support.memory_program import FIRST
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 MORE = 200_000_000
@@ -34,6 +36,16 @@ def addresses(command: list[str]) -> int:
     return most
 
 
+def patient(file: str | None, *limits: str) -> str:
+    """Return the text of a module with these limits as long as those of tests."""
+    text = Path(str(file)).read_text()
+    for each in limits:
+        assert text.count(f"\n{each}\n") == 1, each
+        longer = re.sub(r"\d+\.\d+", lambda found: str(STRETCH * float(found[0])), each)
+        text = text.replace(f"\n{each}\n", f"\n{longer}\n")
+    return text
+
+
 def searched(folder: Path, model: str, more: int = MORE, seconds: float = 2) -> list[dict[str, Any]]:
     """Return what the driver wrote of each start, in their order."""
     (folder / "source").mkdir(parents=True)
@@ -43,13 +55,15 @@ def searched(folder: Path, model: str, more: int = MORE, seconds: float = 2) -> 
     task = {
         "kind": "batches", "mark": "@BATCH@", "first": FIRST, "least": 1, "most": None, "limit": base + more,
         "command": [sys.executable, "program.py", "--model", model, "--steps", "100000", "--batch-size", "@BATCH@"],
-        "savers": {}, "seconds": seconds, "starting": 300, "meter": True, "gpus": 0,
-        "observer": {"sitecustomize.py": Path(observer.__file__).read_text(),
+        "savers": {}, "seconds": seconds, "starting": 1200, "meter": True, "gpus": 0,
+        "observer": {"sitecustomize.py": patient(observer.__file__, "LONGEST = 40.0", "COLLECTING = 20.0"),
                      f"{observer.BESIDE}.py": Path(fake_step.__file__).read_text()},
     }  # fmt: skip
     (folder / "source" / driver.TASK).write_text(json.dumps(task))
+    starter = folder / "source" / driver.PROGRAM
+    starter.write_text(patient(driver.__file__, "OBSERVED, NOISE = 90.0, 60.0"))
     env = {**os.environ, "HK_RUN": str(folder), "MALLOC_MMAP_THRESHOLD_": "1000000"}  # what is freed goes back
-    done = subprocess.run([sys.executable, driver.__file__], cwd=folder / "source", env=env, capture_output=True,
+    done = subprocess.run([sys.executable, str(starter)], cwd=folder / "source", env=env, capture_output=True,
                           text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     slots = sorted(each for each in (folder / "slots").iterdir() if each.is_dir())

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 class Model(torch.nn.Linear):
     def forward(self, batch):
-        time.sleep(0.03)
+        time.sleep(0.1)
         return super().forward(batch)
 
 dist.init_process_group("gloo")
@@ -29,7 +29,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 data = TensorDataset(torch.randn(160, 8), torch.randint(2, (160,)))
 for x, y in DataLoader(data, batch_size=4):
     if dist.get_rank() == 1:
-        time.sleep(0.06)
+        time.sleep(0.2)
     loss = torch.nn.functional.cross_entropy(model(x), y)
     optimizer.zero_grad()
     loss.backward()
@@ -44,7 +44,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     backend: Backend = LocalBackend(tmp_path)
     backend.trains = True
     made = Site(backend, tmp_path / "project")
-    made.write_project("python train.py", launcher="torchrun", nodes=1, processes=2, walltime=280)
+    made.write_project("python train.py", launcher="torchrun", nodes=1, processes=2, walltime=1200)
     made.write_profile(processes_per_node=2, launchers=["local", "torchrun"])
     (made.folder / "train.py").write_text(PROGRAM)
     yield made

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("torch")
 
 from support.paths import ROOT
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (
@@ -32,7 +33,8 @@ def _launched(folder: Path, ranks: int, names: tuple[str, ...]) -> dict[str, Any
     """Return scenario → what rank 0 found, and the texts of ranks that failed."""
     program = ROOT / "tests" / "support" / "partitioned_ranks.py"
     done = subprocess.run(
-        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True, timeout=500,
+        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True,
+        timeout=STRETCH * 500,
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -209,7 +211,7 @@ def test_a_dead_rank_ends_all_with_its_stage_named(four: dict[str, Any]) -> None
     for rank in (0, 1, 3):
         told = four[f"dies.rank-{rank}"]
         assert (told["stage"], told["rank"]) == (2, 2)
-        assert told["seconds"] < 60
+        assert told["seconds"] < 240  # the time limit, which is not waited for
 
 
 def test_a_rank_that_stands_still_is_named_after_the_time_limit(two: dict[str, Any]) -> None:

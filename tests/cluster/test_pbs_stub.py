@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support import pbs
-from support.patience import until
+from support.patience import STRETCH, until
 
 
 class Site:
@@ -20,7 +20,8 @@ class Site:
         self.environment = {**pbs.environment(self.state), "HOME": str(self.home)}
 
     def run(self, *words: str, timeout: float = 30) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(words, env=self.environment, cwd=self.work, capture_output=True, timeout=timeout)
+        limit = STRETCH * timeout
+        return subprocess.run(words, env=self.environment, cwd=self.work, capture_output=True, timeout=limit)
 
     def script(self, body: str, *directives: str) -> str:
         path = self.work / "job.sh"

@@ -9,6 +9,7 @@ import pytest
 
 from support import pjm
 from support.backends import PjmBackend, Site, WisteriaBackend, until
+from support.patience import STRETCH
 
 BOTH = pytest.mark.parametrize("backend", ["pjm", "wisteria"], indirect=True)
 FUJITSU = pytest.mark.parametrize("backend", ["pjm"], indirect=True)
@@ -18,7 +19,7 @@ WISTERIA = pytest.mark.parametrize("backend", ["wisteria"], indirect=True)
 @pytest.fixture
 def site(backend: PjmBackend, tmp_path: Path) -> Iterator[Site]:
     made = Site(backend, tmp_path / "project")
-    made.write_project("python program.py hold")
+    made.write_project("python program.py hold", walltime=600)
     yield made
 
 
@@ -31,6 +32,7 @@ def state_of(site: Site) -> Path:
 def test_walltime_tells_the_program_once_by_term(site: Site) -> None:
     """SIGXCPU goes to all processes; the script keeps it from them and sends TERM."""
     site.write_project("python program.py term 7")
+    pjm.configure(state_of(site), not_before="holding", kill_delay=600)  # however slow this machine is
     run = site.submit("--walltime", "3")
     run.written("holding")
     assert json.loads(run.written("told").read_text()) == [15]
@@ -86,7 +88,7 @@ def test_job_that_was_accepted_without_an_answer_is_found_by_its_name(site: Site
 def test_refusals_reach_the_person(site: Site) -> None:
     def words(code: int, *options: str) -> str:
         process = site.start("submit", *options)
-        stderr = process.communicate(timeout=60)[1].decode()
+        stderr = process.communicate(timeout=STRETCH * 60)[1].decode()
         assert process.returncode == code, stderr
         return stderr
 
@@ -114,7 +116,7 @@ def test_the_wrong_table_is_named(site: Site) -> None:
 @BOTH
 def test_queues_are_listed_or_said_not_to_be(site: Site) -> None:
     process = site.start("clusters", "lab", "--live")
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=STRETCH * 60)
     if isinstance(site.backend, WisteriaBackend):
         assert process.returncode == 0 and b"Node: 1/2" in stdout
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
+from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 from support.stacks import BUILDING, stack
 from support.trouble import refused_to_wait
@@ -63,7 +64,7 @@ def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
         return
     site.write_project("python program.py measure", variables=WRONG)
     process = site.start("submit", "--preflight", "--wait")
-    stderr = process.communicate(timeout=120)[1].decode()
+    stderr = process.communicate(timeout=STRETCH * 120)[1].decode()
     assert process.returncode == 1
     assert "failed: interfaces: GLOO_SOCKET_IFNAME=nosuch" in stderr, "the preflight's last lines are shown"
     (path,) = [path for path in (site.folder / "runs").iterdir() if (path / "client" / "after.json").exists()]
@@ -160,10 +161,10 @@ def test_a_node_whose_rank_never_comes(slurm: SlurmLab, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(
         "import os, sys, time\nif os.environ.get('HK_RANK') == '3' and 'preflight.py' in ' '.join(sys.orig_argv):\n"
-        "    time.sleep(60)\n"
+        "    time.sleep(1000)\n"
     )
     site = Site(backend, tmp_path)
-    words = ["submit", "preflight", "--cluster", "slurm", "--nodes", "2", "-p", "timeout=5", "--wait"]
+    words = ["submit", "preflight", "--cluster", "slurm", "--nodes", "2", "-p", "timeout=30", "--wait"]
     site.run(*words, code=1, PYTHONPATH=f"{folder}:{backend.environment()['PYTHONPATH']}")
     (run,) = (tmp_path / "runs").iterdir()
     (found,) = [each for each in findings(run) if each["check"] == "nodes"]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from hackathon.profiling.shares import PARTS
-from hackathon.profiling.traces.findings import DATA, DEVIATIONS
+from hackathon.profiling.traces.findings import DATA, DEVIATIONS, LATE
 from support.backends import Backend, LocalBackend, Site, until
 from support.paths import TESTS
 from support.patience import STRETCH
@@ -60,9 +60,11 @@ def profiles(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> dict
     def faulty() -> None:
         site = project(backend, folder / "faults", FAULTS)
         first = site.start(*WORDS)
-        until(lambda: list((site.folder / "runs").glob("2*/events/rank-0.jsonl")), "the run's beginning")
+        runs = site.folder / "runs"
+        until(lambda: list(runs.glob("2*/events/rank-0.jsonl")), "the run's beginning")
+        until(lambda: list(runs.glob("2*/client/submitted.json")), "the end of its submission: then the command waits")
         first.send_signal(signal.SIGINT)
-        stderr = first.communicate(timeout=120)[1]
+        stderr = first.communicate(timeout=STRETCH * 120)[1]
         assert first.returncode == 130 and b"stopped waiting" in stderr, stderr
         made["faults"] = site, json.loads(command(site, "--html", "page.html", "--trace", "merged.json.gz"))
 
@@ -117,6 +119,22 @@ def loads_throughout(run: Path) -> bool:
     return True
 
 
+def is_late_throughout(run: Path) -> bool:
+    """Return whether, by the ranks' own notes, rank 1 is late beyond the limit and the noise of the steps."""
+    first, second = notes_of(run)
+    mean = max((each[-1][4] - each[0][0]) / STEPS for each in (first, second))
+    shares = [(late[3] - waits[3]) / mean for waits, late in zip(first, second, strict=True)]
+    points = POINTS + max(each["without-cpu"] / each["seconds"] for each in truth(run))
+    return fmean(shares) - DEVIATIONS * stdev(shares) / STEPS**0.5 >= LATE + points
+
+
+def longest_gap(run: Path, rank: int) -> float:
+    """Return how long a rank can have computed nothing at once: it slept, had no CPU, or was between two steps."""
+    notes = notes_of(run)[rank]
+    inside = max(each[2] - each[1] + max(0.0, each[3] - each[2] - each[6]) for each in notes)
+    return inside + max(each[5] - each[4] for each in notes[:-1])
+
+
 def run_of(site: Site) -> Path:
     (found,) = (site.folder / "runs").glob("2*")
     return found
@@ -131,7 +149,7 @@ def test_shares_are_those_that_the_program_noted(profiles: dict[str, tuple[Site,
     points = POINTS + max(noted["without-cpu"] / noted["seconds"] for noted in told)
     for rank, noted in zip(found["ranks"], told, strict=True):
         length = noted["seconds"]
-        assert rank["steps"] == STEPS and rank["seconds"] == pytest.approx(length, rel=0.03)
+        assert rank["steps"] == STEPS and rank["seconds"] == pytest.approx(length, rel=points)
         assert sum(rank[part] for part in PARTS) == pytest.approx(rank["seconds"], rel=0.01)
         for part in ("data", "waiting"):
             assert rank[part] / length == pytest.approx(noted[part] / length, abs=points), (part, rank, noted)
@@ -146,11 +164,13 @@ def test_what_was_planted_is_named(profiles: dict[str, tuple[Site, dict[str, Any
     site, found = profiles["faults"]
     named = {each["id"]: each for each in found["findings"]}
     noted = truth(run_of(site))
-    assert found["late_rank"] == 1 and named["late-rank"]["rank"] == 1
     points = POINTS + max(each["without-cpu"] / each["seconds"] for each in noted)
-    assert named["late-rank"]["share"] == pytest.approx(noted[0]["waiting"] / noted[0]["seconds"], abs=points)
+    if is_late_throughout(run_of(site)):
+        assert found["late_rank"] == 1 and named["late-rank"]["rank"] == 1
+        assert named["late-rank"]["share"] == pytest.approx(noted[0]["waiting"] / noted[0]["seconds"], abs=points)
     assert "loader" in named or not loads_throughout(run_of(site))
-    assert found["gaps"][0]["rank"] == 1 and found["gaps"][0]["seconds"] >= 0.08
+    assert found["gaps"][0]["seconds"] >= 0.08
+    assert found["gaps"][0]["rank"] == 1 or longest_gap(run_of(site), 0) > 0.08, found["gaps"]
     assert found["operators"][0]["name"] and found["memory_bytes"]["process"] > 50e6
     assert found["overhead"]["steps"] >= 6 and found["overhead"]["plain_seconds"] > 0.1
 
@@ -197,15 +217,17 @@ def test_its_run_is_no_result_and_is_shown_again(profiles: dict[str, tuple[Site,
     again = json.loads(site.run("profile", "--json", found["run"][-8:]))
     assert again == found and len(list((site.folder / "runs").glob("2*"))) == 1
     text = site.run("profile", found["run"][-8:], "--lang", "ja").decode()
-    assert "ランク 1 が遅れています" in text and "オーバーヘッド" in text
+    assert "オーバーヘッド" in text
+    assert "ランク 1 が遅れています" in text or not is_late_throughout(run_of(site))
 
 
 def test_the_page_and_the_merged_trace_are_written(profiles: dict[str, tuple[Site, dict[str, Any]]]) -> None:
     import gzip
 
     site, _ = profiles["faults"]
-    assert "Rank 1 is late" in (site.folder / "page.html").read_text()
-    assert "ランク 1 が遅れています" in (site.folder / "page.ja.html").read_text()
+    assert "Rank 1 is late" in (site.folder / "page.html").read_text() or not is_late_throughout(run_of(site))
+    page = (site.folder / "page.ja.html").read_text()
+    assert "ランク 1 が遅れています" in page or not is_late_throughout(run_of(site))
     events = json.loads(gzip.decompress((site.folder / "merged.json.gz").read_bytes()))["traceEvents"]
     named = {each["args"]["name"].split(" (")[0] for each in events if each["name"] == "process_name"}
     assert named == {"rank 0 CPU", "rank 1 CPU"}
@@ -218,11 +240,11 @@ def test_traces_of_others_need_no_project(backend: Backend, tmp_path: Path) -> N
     assert found["late_rank"] == 0 and found["run"] is None and found["overhead"] is None
     (tmp_path / "torn.json").write_bytes(gloo_traces(1, {})[0].text()[:3000])
     process = site.start("profile", "--from", "torn.json")
-    stdout, stderr = process.communicate(timeout=60)
+    stdout, stderr = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 0 and b"damaged" in stderr and b"Traceback" not in stderr, stdout
     (tmp_path / "none.json").write_text("hello")
     process = site.start("profile", "--from", "none.json")
-    assert b"not a trace" in process.communicate(timeout=60)[1] and process.returncode == 2
+    assert b"not a trace" in process.communicate(timeout=STRETCH * 60)[1] and process.returncode == 2
 
 
 def test_a_program_that_cannot_be_recorded_says_why(backend: Backend, tmp_path: Path) -> None:
@@ -230,30 +252,30 @@ def test_a_program_that_cannot_be_recorded_says_why(backend: Backend, tmp_path: 
     site.write_project("python train.py", name="none")
     (site.folder / "train.py").write_text("print('no torch here')\n")
     process = site.start(*WORDS)
-    stderr = process.communicate(timeout=120)[1].decode()
+    stderr = process.communicate(timeout=STRETCH * 120)[1].decode()
     assert process.returncode == 1 and "did not import torch" in stderr, stderr
     # the run has no trace, so that its program is run once more, as it was
     (site.folder / "train.py").write_text("import no_such_package\n")
     first = run_of(site)
     process = site.start("profile", first.name[-8:], "--yes", "--json")
-    stderr = process.communicate(timeout=120)[1].decode()
+    stderr = process.communicate(timeout=STRETCH * 120)[1].decode()
     assert process.returncode == 1 and "did not import torch" in stderr, stderr
     (second,) = [each for each in (site.folder / "runs").glob("2*") if each != first]
     assert (second / "source/train.py").read_text() == "print('no torch here')\n"
     assert json.loads((second / "request.json").read_text())["tags"] == ["try", "profile"]
     process = site.start(*WORDS, "--command", "python -c pass")
-    assert process.communicate(timeout=120) and process.returncode == 1
+    assert process.communicate(timeout=STRETCH * 120) and process.returncode == 1
     (third,) = [each for each in (site.folder / "runs").glob("2*") if each not in (first, second)]
     assert json.loads((third / "request.json").read_text())["command"] == ["python", "-c", "pass"]
     site.write_project("python train.py", name="none", framework="jax")
     process = site.start("profile", "--yes")
-    stderr = process.communicate(timeout=60)[1].decode()
+    stderr = process.communicate(timeout=STRETCH * 60)[1].decode()
     assert process.returncode == 2 and "jax.profiler" in stderr, stderr
 
 
 def test_nobody_at_a_terminal_must_confirm_where_it_costs(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "asked", HEALTHY)
     process = site.start("profile", "--cluster", "miyabi-g", "--group", "gz00")
-    stderr = process.communicate(timeout=60)[1]
+    stderr = process.communicate(timeout=STRETCH * 60)[1]
     assert process.returncode == 2 and b"--yes" in stderr, stderr
     assert not list((site.folder / "runs").glob("2*"))

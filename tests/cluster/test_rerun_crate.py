@@ -19,6 +19,7 @@ from hackathon.web.crate.crate import write_crate
 from hackathon.web.masking.mask import Mask
 from support.backends import LocalBackend
 from support.paths import ROOT
+from support.patience import STRETCH
 
 pytestmark = pytest.mark.timeout(600)
 NOBODY = 65534
@@ -38,7 +39,7 @@ def _other_user() -> tuple[str, ...]:
         program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
         probe = [*words, sys.executable, "-c", program]
         environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
-        if subprocess.run(probe, env=environment, cwd="/", capture_output=True, timeout=200).returncode == 0:
+        if subprocess.run(probe, env=environment, cwd="/", capture_output=True, timeout=STRETCH * 200).returncode == 0:
             return words
     return ()
 
@@ -60,7 +61,7 @@ class Person:
     def call(self, *arguments: str, folder: Path | None = None, codes: tuple[int, ...] = (0,)) -> tuple[str, str]:
         done = subprocess.run(
             [*self.words, sys.executable, "-m", "hackathon", *arguments], cwd=folder or self.folder,
-            env=self.environment, capture_output=True, text=True, timeout=300, check=False,
+            env=self.environment, capture_output=True, text=True, timeout=STRETCH * 300, check=False,
         )  # fmt: skip
         assert done.returncode in codes, done.stdout + done.stderr
         return done.stdout, done.stderr

@@ -76,7 +76,7 @@ def study(site: Site, launcher: str, processes: str, *options: str) -> dict[str,
     """Run a study to its end and return its Results JSON, examined."""
     words = ["--launcher", launcher, "--processes", processes, *options]
     found: dict[str, Any] = json.loads(
-        site.run("scale", "--wait", "--json", "--walltime", "00:05:00", *words, seconds=240)
+        site.run("scale", "--wait", "--json", "--walltime", "00:20:00", *words, seconds=240)
     )
     assert misshapen(found, SHAPE) == []
     spreads = [point["spread"] for point in found["points"]]

@@ -9,6 +9,7 @@ import pytest
 
 from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
 from support.paths import ROOT
+from support.patience import STRETCH
 
 PROGRAM = """
 import os, sys, time
@@ -29,7 +30,7 @@ for step in range(first + 1, 31):
 meter.final(accuracy=0.5)
 """
 WALLTIME = 20
-"""Seconds asked for; the stop file is there after 16, and Slurm counts in whole minutes."""
+"""Seconds asked for: on a busy machine, too, a program comes to its cut in them. The stop file is there after 16."""
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def _curve(site: Site, run: Run) -> list[list[float]]:
 def test_killed_by_the_walltime_twice(site: Site) -> None:
     """The program knows nothing of the stop file; what it did after its checkpoint is done again."""
     _write(site, {1: 13, 2: 24}, "meter.flush(); time.sleep(300)")
-    runs = site.submit_all("--segments", "4", "--walltime", "5")
+    runs = site.submit_all("--segments", "4")
     last = site.await_state(runs[3], "SUCCEEDED", "FAILED", "CANCELLED")
     states = [site.state(run) for run in runs]
     assert [state["state"] for state in states] == ["TIMEOUT", "TIMEOUT", "SUCCEEDED", "SUCCEEDED"], states
@@ -83,13 +84,13 @@ def test_killed_by_the_walltime_twice(site: Site) -> None:
     assert "segment 2 of 4" in shown and "segment 4 of 4: training is already complete" in shown
     # scripts are the same for all segments and for a run without any
     scripts = {(run.path / "job.sh").read_bytes() for run in runs}
-    assert scripts == {site.run("render", "--walltime", "5")}
+    assert scripts == {site.run("render")}
 
 
 @pytest.mark.slow
 def test_a_failed_segment_ends_the_chain(site: Site) -> None:
     _write(site, {2: 20, 1: 10}, "time.sleep(300) if segment == 1 else sys.exit(7)")
-    runs = site.submit_all("--segments", "4", "--walltime", "5")
+    runs = site.submit_all("--segments", "4")
     site.await_state(runs[3], "FAILED")
     states = [site.state(run) for run in runs]
     ends = [(state["state"], state["exit_code"]) for state in states]
@@ -104,7 +105,7 @@ def test_stopped_by_the_stop_file_is_not_complete(site: Site) -> None:
     """Own code says nothing of `stopped`: it ended with 0, and the stop file was there."""
     wait = "[time.sleep(0.1) for _ in iter(lambda: os.path.exists(os.environ['HK_STOP']), True)]; sys.exit(0)"
     _write(site, {1: 10}, wait)
-    answer = json.loads(site.run("submit", "--segments", "2", "--walltime", "5", "--wait", "--json"))
+    answer = json.loads(site.run("submit", "--segments", "2", "--wait", "--json"))
     first = next((site.folder / "runs").glob("*/complete")).parent
     runs = [Run(path, "") for path in sorted((site.folder / "runs").iterdir())]
     assert runs[0].path == first
@@ -115,17 +116,17 @@ def test_stopped_by_the_stop_file_is_not_complete(site: Site) -> None:
 @pytest.mark.slow
 def test_too_few_segments_are_told(site: Site) -> None:
     _write(site, {1: 10, 2: 20}, "time.sleep(300)")
-    site.run("submit", "--segments", "2", "--walltime", "5", "--wait", code=1)
+    site.run("submit", "--segments", "2", "--wait", code=1)
     run = Run(max((site.folder / "runs").iterdir()), "")
     process = site.start("results", run.id, "--lang", "en")
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 1
     assert "segment 2 of 2: training is not complete, and no segments are left" in stderr.decode()
 
 
 def test_cancel_takes_the_following_segments_along(site: Site) -> None:
     _write(site, {1: 10}, "open(os.path.join(run, 'here'), 'w').close(); time.sleep(300)")
-    runs = site.submit_all("--segments", "3")
+    runs = site.submit_all("--segments", "3", "--walltime", "600")  # it does not end before it is cancelled
     runs[0].written("here")
     site.run("cancel", runs[0].id)
     for run in runs:
@@ -137,7 +138,7 @@ def test_what_does_not_go_together_is_refused(site: Site) -> None:
     _write(site)
     site.run("submit", "--segments", "2", "--repeat", "2", code=2)
     process = site.start("scale", "--processes", "1,2", "--segments", "2", "--lang", "en")
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 2
     assert "cannot have segments" in stderr.decode()
     assert not (site.folder / "runs").exists()
@@ -184,7 +185,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
     program.write_text(text)
     nodes, launcher = (2, "srun") if kind == "slurm" else (1, "local")
     words = ["python", "train.py", "--epochs", "4", "--checkpoint-every", "1"]
-    site.write_project(" ".join(words), launcher=launcher, nodes=nodes, processes=2, walltime=280)
+    site.write_project(" ".join(words), launcher=launcher, nodes=nodes, processes=2, walltime=1000)
     site.write_profile(processes_per_node=2 // nodes)
     try:
         whole = site.submit()

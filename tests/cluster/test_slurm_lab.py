@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.patience import STRETCH
 from support.slurm_lab.lab import LabError, SlurmLab, missing
 from support.slurm_lab.processes import marked
 from support.virtual_nodes.network import best_network
@@ -28,9 +29,13 @@ def short() -> Iterator[Path]:
 
 
 def test_four_nodes_are_idle_in_three_partitions(slurm: SlurmLab) -> None:
-    rows = {tuple(line.split()) for line in slurm.run("sinfo", "-hN", "-o", "%N %R %T %c %G").splitlines()}
     expected = {(f"node{n}", part, "idle", "4", "gpu:2") for n in (1, 2, 3, 4) for part in ("main", "high", "short")}
-    assert rows == expected
+
+    def rows() -> set[tuple[str, ...]]:
+        return {tuple(line.split()) for line in slurm.run("sinfo", "-hN", "-o", "%N %R %T %c %G").splitlines()}
+
+    # what other tests ran may still be ending
+    assert until(lambda: rows() == expected, 120), rows()
 
 
 def test_two_node_step_has_two_host_names(slurm: SlurmLab) -> None:
@@ -91,7 +96,7 @@ def test_dead_node_ends_its_job_and_comes_back(slurm: SlurmLab, tmp_path: Path) 
     began = time.monotonic()
     try:
         assert until(lambda: state("NODE_FAIL"), 240)
-        assert time.monotonic() - began < 40
+        assert time.monotonic() - began < STRETCH * 40
     finally:
         slurm.restore_node(4)
     if slurm.network != "flat":

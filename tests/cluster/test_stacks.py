@@ -11,19 +11,30 @@ import pytest
 from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
 
 STANDS_STILL = """
-import multiprocessing, os, time
+import multiprocessing, os, sys, threading, time
 import torch, torch.distributed as dist
 
 def load():
     if dist.get_rank() == 1:
-        open(os.environ["HK_RUN"] + "/stands-still", "w").close()
-        time.sleep(270)
+        open(os.environ["HK_RUN"] + "/stands-still", "w").close(); time.sleep(800)
+
+def tell(main):
+    names = []
+    while "all_reduce" not in names:
+        time.sleep(0.05)
+        frame, names = sys._current_frames()[main], []
+        while frame:
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+    open(os.environ["HK_RUN"] + "/waits", "w").close()
 
 def main():
     dist.init_process_group("gloo")
-    helper = multiprocessing.get_context("fork").Process(target=time.sleep, args=(300,), daemon=True)
+    helper = multiprocessing.get_context("fork").Process(target=time.sleep, args=(800,), daemon=True)
     helper.start()
     print("step 1 loss 0.5", flush=True)
+    if dist.get_rank() == 0:
+        threading.Thread(target=tell, args=(threading.main_thread().ident,), daemon=True).start()
     load()
     dist.all_reduce(torch.ones(4))
 
@@ -42,7 +53,7 @@ found = {"default": before, "theirs": os.environ.get("THEIRS"), "path": ours}
 with open(os.environ["HK_RUN"] + "/.ready", "w") as stream:
     json.dump(found, stream)
 os.rename(os.environ["HK_RUN"] + "/.ready", os.environ["HK_RUN"] + "/ready")
-time.sleep(270)
+time.sleep(800)
 """
 
 
@@ -54,7 +65,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend.trains = True
     nodes, launcher = (2, "srun") if request.param == "slurm" else (1, "torchrun")
     made = Site(backend, tmp_path / "project")
-    made.write_project("python train.py", launcher=launcher, nodes=nodes, processes=2, walltime=280)
+    made.write_project("python train.py", launcher=launcher, nodes=nodes, processes=2, walltime=900)
     made.write_profile(processes_per_node=2 // nodes, launchers=["local", "torchrun", "srun"])
     yield made
     backend.stop()
@@ -68,17 +79,18 @@ def test_the_rank_that_stands_still_is_asked_and_named(site: Site) -> None:
     (site.folder / "train.py").write_text(STANDS_STILL)
     run = site.submit()
     run.written("stands-still")
+    run.written("waits")
     until(lambda: len(list((run.path / "stacks").glob("rank-*.txt"))) == 2, "ranks that can be asked")
     shown = site.run("logs", run.id, "--stacks", "--lang", "en").decode()
     assert "[rank 0]  waits in all_reduce" in shown, shown
-    assert shown.partition("[rank 1]")[2].split()[:3] == ["→", "train.py:8", "load"], shown
+    assert shown.partition("[rank 1]")[2].split()[:3] == ["→", "train.py:7", "load"], shown
     assert "Current thread" not in run.log("rank-0") + run.log("rank-1")
     for path in (run.path / "logs").glob("rank-*.log"):  # a minute without a line goes by
         os.utime(path, (time.time() - 60,) * 2)
     site.run("cancel", run.id)
     assert site.await_state(run, "CANCELLED", "FAILED")["state"] == "CANCELLED"
     cause = site.diagnosed(run)
-    assert (cause["rule"], cause["ranks"], cause["program"]) == ("hang-stacks", [1], "train.py:8"), cause
+    assert (cause["rule"], cause["ranks"], cause["program"]) == ("hang-stacks", [1], "train.py:7"), cause
     for rank in (0, 1):  # asked, and told to end; of the forked child there is nothing
         assert (run.path / "stacks" / f"rank-{rank}.txt").read_text().count("Current thread") == 2
 

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 # a twelfth of the usual work: the recipe's own tests learn to the end
-SHORT = ("--walltime", "00:10:00", "--threads", "1", "-p", "epochs=4", "-p", "optimizer=lars", "-p", "accumulate=2")
+SHORT = ("--walltime", "00:40:00", "--threads", "1", "-p", "epochs=4", "-p", "optimizer=lars", "-p", "accumulate=2")
 
 
 def _final(site: Site, run: str) -> dict[str, float]:
@@ -26,7 +26,7 @@ def _final(site: Site, run: str) -> dict[str, float]:
 def test_a_study_on_this_machine_learns_the_digits(tmp_path: Path) -> None:
     site = Site(LocalBackend(tmp_path), tmp_path)
     site.backend.trains = True
-    words = ("--cluster", "laptop", "--threads", "1", "--walltime", "00:20:00", "--wait", "--json")
+    words = ("--cluster", "laptop", "--threads", "1", "--walltime", "01:00:00", "--wait", "--json")
     found = json.loads(site.run("scale", "torch-ddp-tuned", "--processes", "1,2", *words, seconds=800))
     finals = [_final(site, point["runs"][0]["id"]) for point in found["points"]]
     assert [final["rank_sum"] for final in finals] == [1, 3]

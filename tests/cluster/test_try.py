@@ -11,6 +11,7 @@ import pytest
 
 from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
 from support.paths import TESTS
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 CURVES = TESTS / "recipes/own_code/curves"
@@ -152,12 +153,12 @@ def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path)
         "--steps",
         "100000",
         "--seconds",
-        "30",
+        "60",
     )
     first = site.start(*words)
     until(lambda: list((site.folder / "runs").glob("2*/events/rank-0.jsonl")), "the run's beginning")
     first.send_signal(signal.SIGINT)
-    assert b"stopped waiting" in first.communicate(timeout=60)[1] and first.returncode == 130
+    assert b"stopped waiting" in first.communicate(timeout=STRETCH * 60)[1] and first.returncode == 130
     (made,) = (site.folder / "runs").glob("2*")
     found = json.loads(site.run(*words, code=0))
     assert [run["run"] for run in found["runs"]] == [made.name] and found["runs"][0]["ended"] == "seconds"
@@ -169,17 +170,18 @@ def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path)
 def test_nobody_at_a_terminal_must_confirm_where_it_costs(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "asked", STEPS.format(**PROGRAMS["short"]), cluster="miyabi-g", group="gz00")
     process = site.start("try")
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 2 and b"--yes" in stderr and b"debug-g" in stderr, stderr
     assert not list((site.folder / "runs").glob("2*"))
 
 
 def test_scale_suggests_it_the_first_time(backend: Backend, tmp_path: Path) -> None:
     site = project(backend, tmp_path / "first", STEPS.format(**PROGRAMS["short"]))
-    told = [site.start("scale", "--processes", "1", "--dry-run").communicate(timeout=60)[1] for _ in range(2)]
+    words = ("scale", "--processes", "1", "--dry-run")
+    told = [site.start(*words).communicate(timeout=STRETCH * 60)[1] for _ in range(2)]
     assert all(b"hackathon try" in each for each in told)
     rehearse(site, "--processes", "1", code=0)
-    assert b"hackathon try" not in site.start("scale", "--processes", "1", "--dry-run").communicate(timeout=60)[1]
+    assert b"hackathon try" not in site.start(*words).communicate(timeout=STRETCH * 60)[1]
 
 
 @pytest.mark.slurm

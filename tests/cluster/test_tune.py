@@ -58,11 +58,14 @@ def study_of(site: Site) -> Path:
 
 def test_the_best_is_found_hopeless_ones_are_stopped_and_results_agree(site: Site) -> None:
     words = ("--space", "lr=0.01,0.02,1e-6,1e-7,1e-5,3e-6", "--objective", "accuracy", "-p", "epochs=40")
+    words = (*words, "--walltime", "600")  # time enough to be stopped
     grid = ("--sampler", "grid", "--seed", "34")  # the two good ones come first
     found = tuned(site, *words, *grid, "--concurrent", "2")
     assert found["best"]["settings"] == {"lr": 0.01} and found["best"]["value"] == pytest.approx(0.9675)
     states = {each["settings"]["lr"]: each["state"] for each in found["trials"]}
-    assert len(states) == 6 and list(states.values()).count("stopped") == 4 and found["share_of_all"] < 1
+    # the second best one is stopped, too, where it is so late that the best one has ended before it
+    assert {lr for lr, state in states.items() if state == "stopped"} - {0.02} == {1e-5, 3e-6, 1e-6, 1e-7}, states
+    assert len(states) == 6 and states[0.01] == "finished" and found["share_of_all"] < 1
     assert all(each["probability"] < 0.05 for each in found["trials"] if each["state"] == "stopped")
     assert found["another_better"] is None and found["tokens"] is None
     again = ask(site, "results", "--json")
@@ -77,12 +80,12 @@ def test_the_best_is_found_hopeless_ones_are_stopped_and_results_agree(site: Sit
 def test_a_kill_at_every_step_loses_no_trial_and_runs_none_twice(site: Site) -> None:
     words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "6", "--concurrent", "1")
     first = start(site, "tune", *BASE, *words, "--stopper", "none", HACKATHON_FAULT="after-trial")
-    assert first.wait(timeout=120) == -signal.SIGKILL
+    assert first.wait(timeout=STRETCH * 120) == -signal.SIGKILL
     study = study_of(site)
     assert len(list((study / "trials").iterdir())) == 1 and not starts(site)
     for step in ("after-reserved", "after-rename", "after-submitted"):
         killed = start(site, "tune", "--resume", study.name, "--json", HACKATHON_FAULT=step)
-        assert killed.wait(timeout=120) == -signal.SIGKILL, step
+        assert killed.wait(timeout=STRETCH * 120) == -signal.SIGKILL, step
     found = json.loads(site.run("tune", "--resume", "--json", "--concurrent", "3", seconds=240))
     assert [each["number"] for each in found["trials"]] == [1, 2, 3, 4, 5, 6]
     assert {each["state"] for each in found["trials"]} == {"finished"}
@@ -94,32 +97,34 @@ def test_two_tuners_at_once_share_the_trials(site: Site) -> None:
     first = start(site, "tune", *BASE, *words, "--stopper", "none", "-p", "epochs=10")
     until(lambda: (site.folder / "studies").is_dir() and list((site.folder / "studies").glob("[!.]*")), "a study", 60)
     second, third = (start(site, "tune", "--resume", study_of(site).name, "--json") for _ in range(2))
-    said = [each.communicate(timeout=240) for each in (first, second, third)]
+    said = [each.communicate(timeout=STRETCH * 240) for each in (first, second, third)]
     assert [each.returncode for each in (first, second, third)] == [0, 0, 0], said
     told = [json.loads(out) for out, _ in said]
-    assert told[0]["trials"] == told[1]["trials"] == told[2]["trials"] and len(told[0]["trials"]) == 10
+    one, two, three = (without_times(each)["trials"] for each in told)
+    assert one == two == three and len(one) == 10
     assert len(starts(site)) == 10 and set(starts(site).values()) == {1}
     assert {each["run"] for each in told[0]["trials"]} == set(starts(site))
 
 
 def test_time_to_a_value_ends_a_trial_that_has_it_and_those_that_are_slower(site: Site) -> None:
-    words = ("--space", "pause=0.1,0.11,3", "--objective", "time-to:accuracy:0.93", "-p", "epochs=200")
+    words = ("--space", "pause=0.1,0.11,30", "--objective", "time-to:accuracy:0.93", "-p", "epochs=6000")
+    words = (*words, "--walltime", "1000")
     found = tuned(site, *words, "--trials", "3", "--concurrent", "3")
     by_pause = {each["settings"]["pause"]: each for each in found["trials"]}
     assert {by_pause[0.1]["state"], by_pause[0.11]["state"]} <= {"finished", "stopped"}
-    assert by_pause[3.0]["state"] == "stopped" and by_pause[3.0]["probability"] == 0.0
-    assert found["best"]["value"] < 20 and found["objective"]["goal"] == 0.93
-    assert all(each["seconds"] < 60 for each in found["trials"])
+    assert by_pause[30.0]["state"] == "stopped" and by_pause[30.0]["probability"] == 0.0
+    assert found["best"]["value"] < STRETCH * 20 and found["objective"]["goal"] == 0.93
+    assert all(each["seconds"] < STRETCH * 60 for each in found["trials"])
 
 
 def test_after_some_time_the_value_is_read_and_the_job_ended(site: Site) -> None:
-    words = ("--space", "lr=0.01,0.02", "--objective", "accuracy@3s", "-p", "epochs=1000", "--stopper", "none")
+    words = ("--space", "lr=0.01,0.02", "--objective", "accuracy@20s", "-p", "epochs=5000", "--stopper", "none")
     found = tuned(site, *words, "--concurrent", "2", "--trials", "2")
     assert [each["state"] for each in found["trials"]] == ["finished", "finished"]
     assert found["best"]["settings"] == {"lr": 0.01} and 0.9 < found["best"]["value"] < 0.98
     run = site.folder / "runs" / found["trials"][0]["run"]
     assert json.loads((run / "client" / "trial.json").read_text())["why"] == "time"
-    assert json.loads((run / "request.json").read_text())["walltime"] == 303
+    assert json.loads((run / "request.json").read_text())["walltime"] == 320
 
 
 def test_tokens_are_never_exceeded(site: Site) -> None:
@@ -127,16 +132,19 @@ def test_tokens_are_never_exceeded(site: Site) -> None:
     words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "-p", "pause=0.02")
     refused = ask(site, "tune", *BASE, *words, "--tokens", "0.5")
     assert refused.code == 2 and "more than the limit" in refused.err and not (site.folder / "studies").exists()
-    found = tuned(site, *words, "--tokens", "1.3", "--concurrent", "4", "--trials", "5")
+    found = tuned(site, *words, "--tokens", "1.9", "--concurrent", "4", "--trials", "5")
     # two at once could cost 2.0: one after the other, as long as 1.0 is left
-    assert 0 < found["tokens"] <= 1.3 and 2 <= len(found["trials"]) <= 5
-    assert found["limits"] == {"concurrent": 4, "trials": 5, "tokens": 1.3, "delta": 0.05}
+    assert 0 < found["tokens"] <= 1.9 and 2 <= len(found["trials"]) <= 5
+    assert found["limits"] == {"concurrent": 4, "trials": 5, "tokens": 1.9, "delta": 0.05}
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core cannot be divided")
 def test_inside_an_allocation_trials_have_cores_and_gpus_of_their_own(site: Site) -> None:
     words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "4", "--concurrent", "2")
     words = (*words, "--stopper", "none", "--inside-allocation", "-p", "epochs=40", "-p", "pause=0.1")
+    words = (*words, "--walltime", "600")
+    hold = site.folder / "hold"
+    hold.touch()  # no trial ends by itself, or its place would be taken
     site.write_profile(rates={"per_node_hour": 60})
     begun = start(site, "tune", *BASE, *words, CUDA_VISIBLE_DEVICES="GPU-a,GPU-b", HACKATHON_LOCAL_SLOTS="1")
     until(lambda: len(starts(site)) == 2, "two trials run at once", 60)
@@ -151,7 +159,8 @@ def test_inside_an_allocation_trials_have_cores_and_gpus_of_their_own(site: Site
     (third,) = (path for path in (site.folder / "runs").glob("*/started-*") if path not in shares)
     for name in ("cores", "CUDA_VISIBLE_DEVICES"):
         assert json.loads(third.read_text())[name] == first[name], "the other one still has its own"
-    out, err = begun.communicate(timeout=240)
+    hold.unlink()
+    out, err = begun.communicate(timeout=STRETCH * 240)
     assert begun.returncode == 0 and b"of this machine" in err, err
     found = json.loads(out)
     states = {each["run"]: each["state"] for each in found["trials"]}
@@ -164,7 +173,7 @@ def test_of_two_algorithms_the_better_one_goes_on(site: Site) -> None:
     words = ("--space", "lr=0.01,1e-3", "--space", "pause=lin:0.01:0.02", "--objective", "accuracy", "--compare", "lr")
     few = ask(site, "tune", *BASE, *words, "--trials", "9")
     assert few.code == 2 and "at least 10 trials" in few.err
-    found = tuned(site, *words, "--trials", "13", "--concurrent", "2", "--stopper", "none")
+    found = tuned(site, *words, "--trials", "13", "--concurrent", "1", "--stopper", "none")
     compared = found["comparison"]
     assert (compared["name"], compared["decided"], compared["best"]) == ("lr", True, 0.01)
     by_value = {each["value"]: each for each in compared["algorithms"]}
@@ -174,7 +183,7 @@ def test_of_two_algorithms_the_better_one_goes_on(site: Site) -> None:
 
 def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
     (site.folder / "program.py").write_text("raise SystemExit('no such data')")
-    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--concurrent", "3")
+    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--concurrent", "1")
     said = ask(site, "tune", *BASE, *words, seconds=240)
     assert said.code == 1 and "the first 3 trials failed" in said.err and "hackathon diagnose" in said.err
     assert [each["state"] for each in said.json()["trials"]] == ["failed"] * 3
@@ -182,10 +191,14 @@ def test_trials_that_all_fail_end_the_tuning_with_the_cause(site: Site) -> None:
 
 def test_after_ctrl_c_the_jobs_go_on_and_the_way_on_is_told(site: Site) -> None:
     words = ("--space", "lr=0.01,0.02", "--objective", "accuracy", "--trials", "2", "--concurrent", "2")
+    words = (*words, "--walltime", "600")
+    hold = site.folder / "hold"
+    hold.touch()  # both still run when the command is interrupted
     begun = start(site, "tune", *BASE, *words, "-p", "epochs=60")
     until(lambda: len(starts(site)) == 2, "both trials run", 60)
     begun.send_signal(signal.SIGINT)
-    _, err = begun.communicate(timeout=60)
+    _, err = begun.communicate(timeout=STRETCH * 60)
+    hold.unlink()
     study = study_of(site).name
     assert begun.returncode == 130 and f"hackathon tune --resume {study[-8:]}".encode() in err, err
     found = json.loads(site.run("tune", "--resume", "--json"))

@@ -31,7 +31,7 @@ FREE = 10.0
 def site(slurm: SlurmLab, tmp_path: Path) -> Iterator[Site]:
     backend = SlurmBackend(slurm)
     made = Site(backend, tmp_path / "tuned")
-    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS, queue="main", walltime=120)
+    made.write_project(COMMAND, parameters=PARAMETERS, metrics=METRICS, queue="main", walltime=500)
     (made.folder / "program.py").write_bytes((TESTS / "support" / "tuned_program.py").read_bytes())
     yield made
     backend.stop()
@@ -53,15 +53,18 @@ def test_one_job_and_the_command_are_killed_and_nothing_is_lost(site: Site, slur
     # four good ones that take a while, then hopeless ones that would take longer
     words = ("--space", "lr=0.01,0.011,0.012,0.013,1e-9,1e-8", "--sampler", "grid", "--seed", FOUR_GOOD_FIRST)
     words = (*words, "--objective", "accuracy", "--yes")
+    hold = site.folder / "hold"
+    hold.touch()  # no trial ends by itself before one of them is killed
     first = start(site, "tune", *words, "--concurrent", "4", "-p", "epochs=100", "-p", "pause=0.08", "--json")
     until(lambda: len(runs_of(site)) == 4, "four trials run at once", 60)
     victim = next(run for run in runs_of(site) if fact(run, "submitted"))
     slurm.run("scancel", fact(victim, "submitted")["job_id"])  # somebody else does, not the tuner
     until(lambda: len(runs_of(site)) >= 5, "the next trial in its place", 60)
     os.kill(first.pid, signal.SIGKILL)
-    first.communicate(timeout=60)
+    first.communicate(timeout=STRETCH * 60)
     (study,) = (site.folder / "studies").iterdir()
     before = len(list((study / "trials").iterdir()))
+    hold.unlink()
     resumed = ask(site, "tune", "--resume", study.name[-8:], "--json", seconds=200)
     assert resumed.code == 0, resumed
     found = resumed.json()
@@ -92,7 +95,7 @@ def programs_of(run: Path) -> list[int]:
 
 
 SCRIPT = """#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 --gres=gpu:2 --output=tune.log
+#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=2 --gres=gpu:2 --time=60 --output=tune.log
 exec python -m hackathon tune --space lr=log:1e-3:1e-1 --objective accuracy --sampler random --stopper none \\
   --trials 5 --inside-allocation -p epochs=40 -p pause=0.1 --yes --json >tune.json 2>tune.err
 """
@@ -146,7 +149,7 @@ def test_the_place_of_a_stopped_trial_is_taken_at_once(site: Site) -> None:
     words = ("--space", "lr=0.01,1e-9,1e-8,1e-7", "--sampler", "grid", "--seed", ONE_GOOD_FIRST)
     words = (*words, "--objective", "accuracy")
     begun = start(site, "tune", *words, "--yes", "--json", "--concurrent", "1", "-p", "epochs=60", "-p", "pause=0.05")
-    said, err = begun.communicate(timeout=240)
+    said, err = begun.communicate(timeout=STRETCH * 240)
     assert begun.returncode == 0, err
     found = json.loads(said)
     assert [each["state"] for each in found["trials"]] == ["finished", "stopped", "stopped", "stopped"], found

@@ -130,7 +130,9 @@ def test_usage_is_what_accounting_says(event: Event, slurm: SlurmLab, tmp_path: 
     aurora, north = event.aurora, event.north
     two_nodes = aurora.submit("--processes", "2", "-p", "seconds=4")
     fails = aurora.submit("-p", "seconds=never")
-    cancelled, killed = (began(each) for each in aurora.submit_all("--repeat", "2", "-p", "seconds=60"))
+    # they do not end by themselves before they are ended below
+    long = ("--walltime", "600", "-p", "seconds=500")
+    cancelled, killed = (began(each) for each in aurora.submit_all("--repeat", "2", *long))
     waits = north.submit("-p", "seconds=1", "--after", f"any:{killed.path}")
     slurm.run("scancel", waits.job_id)
     again = north.submit("-p", "seconds=3")
@@ -199,7 +201,7 @@ def test_requests_are_held_against_the_budget(event: Event) -> None:
     hour = ("submit", "--walltime", "01:00:00")
     first = began(site.submit(*hour[1:], "-p", "seconds=3000"))  # it does not end while the next command asks
     process = site.start(*hour, "-p", "seconds=1")  # an hour at most, and half of one is free
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 2 and "--walltime 00:30:00" in stderr.decode()
     assert len(list((site.folder / "runs").iterdir())) == 1
     site.run("cancel", first.id)

@@ -7,20 +7,20 @@ counts: exit code, a message that names the place and the way out, no traceback,
 import contextlib
 import json
 import os
+import resource
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.backends import LocalBackend, Site, until
+from support.backends import LONG, LocalBackend, Site, until
 from support.paths import ROOT
 from support.trouble import Said, ask, in_both_languages, later, runs_in, start, write_project
 
@@ -110,9 +110,14 @@ def test_alias_bomb_is_refused_at_once(site: Site) -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     write(site, "\n".join([*lines, "name: small", "command: 'true'", ""]))
-    began = time.monotonic()
     refused(site, named="project.yaml")
-    assert time.monotonic() - began < 10
+    # in time of the processor, of which others on this machine take nothing away; the warm Python is no child of ours
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "hackathon", "check"]
+    done = subprocess.run(command, cwd=site.folder, env=site.backend.environment(), capture_output=True, timeout=LONG)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 2
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 10
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"- a\n", b"a: [\n", b"\x00", b"name: small\n" * 2])
@@ -267,7 +272,7 @@ def test_torn_metrics_are_passed_over(site: Site) -> None:
 
 def test_two_processes_submit_in_one_folder_at_the_same_moment(site: Site) -> None:
     processes = [start(site, "submit", "--repeat", "3", "--json") for _ in range(3)]
-    found = [process.communicate(timeout=120) for process in processes]
+    found = [process.communicate(timeout=LONG) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], found
     rows = [row for out, _ in found for row in json.loads(out)["runs"]]
     assert len({row["run"] for row in rows}) == len({row["job_id"] for row in rows}) == 9
@@ -308,11 +313,11 @@ def test_two_people_submit_in_one_shared_folder_at_the_same_moment(tmp_path: Pat
         for each in people:  # both see all; nobody writes in the other's
             listed = json.loads(until(lambda each=each: each.run("status", "--all", "--json").stdout))
             assert len(listed["runs"]) == 6
+        for each in people:
+            each.wait()  # a job that still runs makes and removes files
         for run in runs_in(shared / "project"):
             assert {path.stat().st_uid for path in run.rglob("*")} == {run.stat().st_uid}
             assert not run.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        for each in people:
-            each.wait()
     finally:
         for name in ("person64001", "person64002"):  # what jobs keep on the node's own disk
             shutil.rmtree(f"/tmp/hackathon-{name}", ignore_errors=True)
@@ -338,7 +343,7 @@ class _Person:
         command = [self.python, "-m", "hackathon", *words]
         options: dict[str, Any] = {"user": self.uid, "group": 64000, "extra_groups": [64000], "umask": 0o002}
         return subprocess.run(
-            command, cwd=self.folder, env=self.more, capture_output=True, text=True, timeout=120, **options
+            command, cwd=self.folder, env=self.more, capture_output=True, text=True, timeout=LONG, **options
         )
 
     def wait(self) -> None:
@@ -372,6 +377,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     write_project(other.folder, "python wait.py", LOCAL, processes=1)
     shutil.copy(site.folder / "wait.py", other.folder)
     assert ask(other, "submit").code == 0  # it takes the only slot
+    until(lambda: list(other.folder.glob("runs/*/events/rank-0.jsonl")), "the job that has the slot")
     assert ask(site, "submit").code == 0
     (site.folder / "version.py").write_text("import os\nopen(os.environ['HK_RUN'] + '/version', 'w').write('two')\n")
     write(site, "name: [broken\n")
@@ -379,7 +385,8 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     (state,) = ask(site, "status", "--json").json()["runs"]
     assert state["state"] == "QUEUED"
     go.touch()
-    until(lambda: (run / "version").exists(), "the job that waited")
-    assert (run / "version").read_text() == "one"
+    version = run / "version"
+    until(lambda: version.exists() and version.read_text(), "the job that waited")
+    assert version.read_text() == "one"
     later()
     assert ask(site, "status", "--wait").code == 0

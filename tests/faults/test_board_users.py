@@ -21,7 +21,8 @@ from hackathon.board.entry import LARGEST, Entry, encode, letters, new_id
 from hackathon.board.people import People
 from hackathon.config.event import Event, Member, Team, Tutor
 from hackathon.text.errors import HackathonError, RequestError
-from support.accounts import python_for_others
+from support.accounts import change_accounts, python_for_others
+from support.patience import STRETCH
 
 POSTS, ANSWERS, PROCESSES = 15, 10, 8
 WRITER = """
@@ -80,7 +81,7 @@ class Site:
 
     def python_of(self, role: str, *words: str) -> tuple[int, str, str]:
         process = self.start(role, *words)
-        out, error = process.communicate(timeout=120)
+        out, error = process.communicate(timeout=STRETCH * 120)
         return process.returncode, out, error
 
     def cli(self, role: str, *words: str) -> tuple[int, str, str]:
@@ -132,7 +133,7 @@ def users() -> Iterator[Site]:
             name = site.account(role)
             home = folder / f"home-{role}"
             command = ["useradd", "--no-create-home", "--home-dir", str(home), "--user-group", name]
-            subprocess.run(command, check=True, capture_output=True)
+            change_accounts(*command)
             import pwd
 
             site.users[role] = pwd.getpwnam(name).pw_uid

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.accounts import public_folder, python_for_others
-from support.backends import until
+from support.backends import LONG, until
 
 __all__ = ["public_folder"]
 UIDS = {"tutor": 64001, "eve": 64002}
@@ -35,7 +35,7 @@ class Site:
         options: dict[str, Any] = {"user": UIDS[role], "group": UIDS[role], "extra_groups": [], "umask": 0o022}
         result = subprocess.run(
             [self.python, "-m", "hackathon", *words], cwd=home / "project", env=environment, capture_output=True,
-            stdin=subprocess.DEVNULL, text=True, timeout=60, check=False, **options,
+            stdin=subprocess.DEVNULL, text=True, timeout=LONG, check=False, **options,
         )  # fmt: skip
         return result.returncode, result.stdout, result.stderr
 
@@ -58,7 +58,8 @@ def site(public_folder: Path) -> Iterator[Site]:
     for role, uid in UIDS.items():
         project = made.folder / role / "project"
         project.mkdir(parents=True)
-        (project / "project.yaml").write_text("name: work\ncommand: sleep 300\ncluster: laptop\nprocesses: 1\n")
+        text = "name: work\ncommand: sleep 3000\ncluster: laptop\nprocesses: 1\nwalltime: 01:00:00\n"
+        (project / "project.yaml").write_text(text)
         for path in (made.folder / role, project, project / "project.yaml"):
             os.chown(path, uid, uid)
     yield made

@@ -17,6 +17,14 @@ from support.trouble import ask, hidden_in, in_both_languages, later, runs_in, w
 
 SIZE = 400 * 1024
 """Bytes of the disk: a run with the 60 kB of source below fits, ten do not."""
+WAITS = """
+import os, time
+from pathlib import Path
+go = os.environ["HK_GO"]
+Path(f"{go}-{os.environ['RANK']}").touch()
+while not Path(go).exists():
+    time.sleep(0.05)
+"""
 
 
 @pytest.fixture
@@ -42,9 +50,7 @@ def site(disk: Path, tmp_path: Path) -> Iterator[Site]:
         (disk / name).mkdir()
         (made.folder / name).symlink_to(disk / name)
     (made.folder / "data.bin").write_bytes(os.urandom(60_000))
-    (made.folder / "waits.py").write_text(
-        "import os, time\nfrom pathlib import Path\nwhile not Path(os.environ['HK_GO']).exists(): time.sleep(0.05)\n"
-    )
+    (made.folder / "waits.py").write_text(WAITS)
     made.more["HK_GO"] = str(tmp_path / "go")
     yield made
     (tmp_path / "go").touch()
@@ -104,7 +110,9 @@ def test_while_the_job_runs(site: Site, disk: Path) -> None:
     """Markers, telemetry and logs that can not be written never end the job: the scheduler says how it ended."""
     assert ask(site, "submit").code == 0
     (run,) = runs_in(site.folder)
-    until(lambda: '"started"' in _text(run / "events" / "rank-1.jsonl"), "both ranks")
+    _begun(site)
+    # the last line before the end: room for another one must not be made after the disk is full
+    until(lambda: '"ranks_started"' in _text(run / "events" / "job.jsonl"), "the job's own look at its ranks")
     for path in (run / "events").iterdir():  # a page of memory is a block of this disk: no room in the last one either
         with path.open("a") as stream:
             stream.write("\n" * (4096 - path.stat().st_size % 4096))
@@ -127,7 +135,7 @@ def test_when_the_job_begins(site: Site, disk: Path) -> None:
     site.more["HACKATHON_LOCAL_SLOTS"] = "2"
     assert ask(site, "submit").code == 0
     (first,) = runs_in(site.folder)
-    until(lambda: '"started"' in _text(first / "events" / "rank-1.jsonl"), "the first job")
+    _begun(site)
     assert ask(site, "submit").code == 0
     fill(disk)
     (Path(site.more["HK_GO"])).touch()
@@ -137,6 +145,11 @@ def test_when_the_job_begins(site: Site, disk: Path) -> None:
     (second,) = (state for name, state in states.items() if name != first.name)
     # the environment of its ranks could not be written down, so they could not begin: it says so by its exit code
     assert (second["state"], second["exit_code"]) == ("FAILED", 78)
+
+
+def _begun(site: Site) -> None:
+    """Wait until both ranks are in their program, which says so on another disk: none needs room to begin any more."""
+    until(lambda: all(Path(f"{site.more['HK_GO']}-{rank}").exists() for rank in (0, 1)), "both ranks")
 
 
 def _text(path: Path) -> str:
@@ -152,6 +165,7 @@ def _ended(site: Site, count: int = 1) -> bool:
 def test_values_of_a_full_disk_are_whole(site: Site, disk: Path) -> None:
     """Facts that the command line writes are there whole or not at all."""
     assert ask(site, "submit").code == 0
+    _begun(site)
     fill(disk)
     said = ask(site, "cancel", runs_in(site.folder)[0].name)
     assert said.code in (0, 3)

@@ -17,7 +17,8 @@ import pytest
 from hackathon.access.acl import ACCESS_LIST, group_list, packed, read_list
 from hackathon.access.permissions import READ, WRITE, Account, readable
 from hackathon.board.entry import letters
-from support.accounts import python_for_others
+from support.accounts import change_accounts, python_for_others
+from support.patience import STRETCH
 
 ROLES = ("org", "ann", "ben", "tut")
 """The organiser; a member of the team that has a group; a member of the team without one; a tutor of both."""
@@ -61,7 +62,7 @@ class Site:
             options = {"user": own, "group": own, "extra_groups": self.groups(role), "umask": 0o077}
         result = subprocess.run(
             [self.python, *words], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=120, check=False, **options,
+            text=True, timeout=STRETCH * 120, check=False, **options,
         )  # fmt: skip
         return result.returncode, result.stdout, result.stderr
 
@@ -113,18 +114,15 @@ def accounts() -> Iterator[Site]:
     folder.chmod(0o755)
     site = Site(folder, *python)
 
-    def run(*words: str) -> None:
-        subprocess.run(words, check=True, capture_output=True)
-
     try:
         for role in ROLES:
             name = site.account(role)
-            run("useradd", "--no-create-home", "--home-dir", str(folder / role), "--user-group", name)
+            change_accounts("useradd", "--no-create-home", "--home-dir", str(folder / role), "--user-group", name)
             site.users[role] = pwd.getpwnam(name).pw_uid
             (folder / role).mkdir(mode=0o700)
             os.chown(folder / role, site.users[role], site.users[role])
-        run("groupadd", site.group)
-        run("usermod", "-a", "-G", site.group, site.account("ann"))
+        change_accounts("groupadd", site.group)
+        change_accounts("usermod", "-a", "-G", site.group, site.account("ann"))
         yield site
     finally:
         for role in site.users:

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from support.accounts import open_folder as open_folder
+from support.accounts import public_folder as public_folder
 from support.accounts import python_for_others
+from support.patience import STRETCH
 from support.runs import request
 
 TEAM, TUTOR = 64011, 64012
@@ -25,13 +26,13 @@ BODIES = (
 
 
 @pytest.fixture
-def place(open_folder: Path) -> Path:
+def place(public_folder: Path) -> Path:
     """A folder with a home for the tutor and a folder for the team, each of an account of its own."""
     for name, uid in (("team", TEAM), ("tutor", TUTOR)):
-        folder = open_folder / name
+        folder = public_folder / name
         folder.mkdir(mode=0o755)
         os.chown(folder, uid, uid)
-    return open_folder
+    return public_folder
 
 
 def call(place: Path, uid: int, *words: str, folder: str) -> "subprocess.CompletedProcess[str]":
@@ -41,8 +42,9 @@ def call(place: Path, uid: int, *words: str, folder: str) -> "subprocess.Complet
         "HACKATHON_LANG": "en",
     }  # fmt: skip
     options: dict[str, Any] = {"user": uid, "group": uid, "extra_groups": [], "stdin": subprocess.DEVNULL}
+    options["timeout"] = STRETCH * 120
     return subprocess.run(
-        [python, *words], cwd=place / folder, env=environment, capture_output=True, text=True, timeout=120, **options
+        [python, *words], cwd=place / folder, env=environment, capture_output=True, text=True, **options
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 from hackathon.schedulers.local import slots
 from support.accounts import public_folder
 from support.local_machine import Machine
+from support.patience import PATIENCE
 
 __all__ = ["public_folder"]
 EVE = 64002
@@ -76,7 +77,7 @@ def test_a_lock_on_a_dead_jobs_place_is_not_believed_for_ever(
 
 def test_jobs_that_ask_at_the_same_moment_never_take_more_than_there_is(place: Path) -> None:
     now, most, done = [0], [0], []
-    counted = threading.Lock()
+    counted, full = threading.Lock(), threading.Event()
 
     def job() -> None:
         ticket = slots.Ticket(place, 1)
@@ -87,6 +88,9 @@ def test_jobs_that_ask_at_the_same_moment_never_take_more_than_there_is(place: P
         with counted:
             now[0] += 1
             most[0] = max(most[0], now[0])
+            if now[0] == 2:
+                full.set()
+        full.wait(PATIENCE)  # the first one stays until another has come, however slowly that looks for its slot
         time.sleep(0.005)
         with counted:
             now[0] -= 1

@@ -19,6 +19,7 @@ from hackathon.runs.submit import recover, submit
 from hackathon.text.errors import RequestError
 from support.injected import injected
 from support.paths import ROOT, TESTS
+from support.patience import PATIENCE, STRETCH, until
 from support.runs import FakeScheduler, project
 
 CHILD = """
@@ -46,7 +47,7 @@ def _child(folder: Path, *words: str, fault: str = "") -> "subprocess.Popen[byte
 
 def _make(folder: Path, fault: str = "") -> int:
     child = _child(folder, "make", fault=fault)
-    _, words = child.communicate(timeout=60)
+    _, words = child.communicate(timeout=STRETCH * PATIENCE)
     injected(child.returncode == -signal.SIGKILL)
     assert child.returncode in (0, -signal.SIGKILL) or b"Error" in words, words.decode()
     return child.returncode
@@ -55,28 +56,31 @@ def _make(folder: Path, fault: str = "") -> int:
 def _orphans_end(world: FakeScheduler) -> None:
     """Wait until no command of this scheduler runs: one may have outlived the process that was killed.
 
-    Several looks have to agree: a process that is just executing a program shows no command line.
+    Several looks have to agree: a process that is just executing a program shows no command line, but its folder.
     """
-    deadline, word, quiet = time.monotonic() + 30, os.fsencode(world.spool.parent), 0
+    deadline, word, quiet = time.monotonic() + STRETCH * PATIENCE, os.fsencode(world.spool.parent), 0
     while quiet < 6:
         running = False
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
                 running = running or word in path.read_bytes()
+                running = running or word in os.fsencode(path.with_name("cwd").readlink())
         quiet = 0 if running else quiet + 1
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> FakeScheduler:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
+    """A scheduler whose commands have ten minutes: the usual half a minute is soon over on a machine under load."""
+    monkeypatch.setenv("HACKATHON_SCHEDULER_TIMEOUT", "600")
     project(tmp_path / "project")
     return FakeScheduler(tmp_path / "spool")
 
 
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """An hour passes: a killed submission can not reach the scheduler any more."""
-    monkeypatch.setattr(submit_module, "SETTLE", 0.0)
+    monkeypatch.setattr(submit_module, "_settle", lambda limit: 0.0)
 
 
 @pytest.mark.parametrize("step", faults.CREATE_STEPS)
@@ -124,7 +128,7 @@ def test_killed_while_it_is_recovered(tmp_path: Path, world: FakeScheduler) -> N
     _make(tmp_path, "after-scheduler")
     (run,) = find_runs(tmp_path / "runs")
     child = _child(tmp_path, "recover", str(run.path), fault="after-recovered")
-    child.communicate(timeout=60)
+    child.communicate(timeout=STRETCH * PATIENCE)
     injected()
     assert child.returncode == -signal.SIGKILL
     assert run.job_id() == "1" == recover(run, world)
@@ -146,10 +150,8 @@ def test_killed_while_the_scheduler_s_command_runs(
     """The command outlives its parent and queues the job later: `again` must wait for that."""
     (world.spool / "slow").touch()
     child = _child(tmp_path, "make")
-    deadline = time.monotonic() + 30
-    while not (world.spool / "waiting").exists():
-        assert time.monotonic() < deadline and child.poll() is None
-        time.sleep(0.01)
+    until(lambda: (world.spool / "waiting").exists() or child.poll() is not None, "the scheduler's command")
+    assert child.poll() is None
     child.kill()
     injected()
     child.communicate()
@@ -172,9 +174,11 @@ def test_killed_at_any_moment(
     tmp_path: Path, world: FakeScheduler, trial: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child = _child(tmp_path, "make")
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "runs").exists():  # the child has come to life
-        assert time.monotonic() < deadline and child.poll() is None
+    deadline = time.monotonic() + STRETCH * PATIENCE
+    while not (tmp_path / "runs").exists() and child.poll() is None:  # until the child has come to life
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    assert (tmp_path / "runs").exists()  # it may have ended meanwhile
     time.sleep(0.003 * trial)
     child.kill()
     injected()

@@ -25,17 +25,21 @@ every step that is known by name is hit on purpose, at least eight times."""
 @pytest.fixture
 def world(slurm: SlurmLab, tmp_path: Path) -> Iterator[World]:
     backend = SlurmBackend(slurm)
-    known = [int(line) for line in slurm.run("squeue", "-h", "-t", "all", "-o", "%A").split()]
-    first = max(known, default=0) + 1
+
+    def listed() -> list[tuple[int, str, str]]:
+        """Return (number, id, name) of all jobs; the controller forgets them sooner than the database does."""
+        queue = slurm.run("squeue", "-h", "-a", "-t", "all", "-o", "%A|%j")
+        past = slurm.run("sacct", "-X", "-D", "-n", "-P", "-S", "now-1hours", "-E", "now", "-o", "JobID,JobName")
+        pairs = [line.partition("|")[::2] for line in (queue + past).splitlines()]
+        return [(int(job_id.partition("_")[0]), job_id, name) for job_id, name in pairs]
+
+    first = max((number for number, _, _ in listed()), default=0) + 1
 
     def jobs() -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        queue = slurm.run("squeue", "-h", "-a", "-t", "all", "-o", "%A|%j")
-        past = slurm.run("sacct", "-X", "-D", "-n", "-P", "-S", "now-1hours", "-E", "now", "-o", "JobID,JobName")
-        for line in (queue + past).splitlines():
-            number, _, name = line.partition("|")
-            if int(number.partition("_")[0]) >= first:
-                found.setdefault(name, set()).add(number)
+        for number, job_id, name in listed():
+            if number >= first:
+                found.setdefault(name, set()).add(job_id)
         return found
 
     def let(partition: str, state: str) -> str:

@@ -21,6 +21,7 @@ from hackathon.survey.tokens import TokenError
 from hackathon.text.errors import RequestError
 from support.injected import injected
 from support.paths import ROOT, TESTS
+from support.patience import PATIENCE, STRETCH
 from support.survey.event import make_event
 
 CHILD = """
@@ -59,7 +60,7 @@ def start(survey: Collection, *words: str, fault: str = "") -> "subprocess.Popen
 def killed(survey: Collection, *words: str, fault: str) -> None:
     """Do something in a process that is killed at a step; fails when the step is not reached."""
     child = start(survey, *words, fault=fault)
-    _, error = child.communicate(timeout=60)
+    _, error = child.communicate(timeout=STRETCH * PATIENCE)
     assert child.returncode == -signal.SIGKILL, error
     injected()
 
@@ -67,7 +68,7 @@ def killed(survey: Collection, *words: str, fault: str) -> None:
 def done(survey: Collection, *words: str) -> str:
     """Do something in a process of its own and return what it printed."""
     child = start(survey, *words)
-    out, error = child.communicate(timeout=60)
+    out, error = child.communicate(timeout=STRETCH * PATIENCE)
     assert child.returncode == 0, error
     return out
 
@@ -179,7 +180,7 @@ def test_killed_at_any_moment(survey: Collection, trial: int) -> None:
         if len(confirmed) == 3 + 7 * trial:
             child.kill()
             injected()
-    child.wait(60)
+    child.wait(STRETCH * PATIENCE)
     found = words_of(survey)
     assert set(confirmed) <= set(found)
     assert len(set(found)) == len(found)
@@ -208,7 +209,7 @@ def test_closing_is_killed_while_others_answer(survey: Collection, trial: int) -
         assert child.stdout is not None and child.stderr is not None
         confirmed.update([tokens[at], *child.stdout.read().split()])
         error = child.stderr.read()
-        assert child.wait(60) == 0 or "survey.clos" in error, error
+        assert child.wait(STRETCH * PATIENCE) == 0 or "survey.clos" in error, error
     found = words_of(survey)
     assert confirmed == set(found) and len(found) == len(confirmed)
     kept = json.loads((survey.closed_folder / "tokens.json").read_text())

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from hackathon.board.entry import letters
-from support.accounts import python_for_others
+from support.accounts import change_accounts, python_for_others
+from support.patience import STRETCH
 
 TEAMS = 8
 ALONE = tuple(f"one{number}" for number in range(TEAMS - 1))
@@ -61,7 +62,7 @@ class Site:
         """Run `hackathon` without a terminal; return its exit code and all that it said."""
         result = subprocess.run(
             [self.python, "-m", "hackathon", *words], cwd=at, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=120, check=False, **self.options(role),
+            timeout=STRETCH * 120, check=False, **self.options(role),
         )  # fmt: skip
         assert "Traceback" not in result.stderr, result.stderr
         return result.returncode, result.stdout + result.stderr
@@ -76,7 +77,7 @@ class Site:
         )  # fmt: skip
         os.close(theirs)
         os.write(ours, typed.encode())
-        said, end = b"", time.monotonic() + 120
+        said, end = b"", time.monotonic() + STRETCH * 120
         try:
             while select.select([ours], [], [], max(0.0, end - time.monotonic()))[0]:
                 said += os.read(ours, 65536)
@@ -84,7 +85,7 @@ class Site:
             pass  # EIO: it has ended
         finally:
             os.close(ours)
-        return process.wait(60), said.decode("utf-8", "replace")
+        return process.wait(STRETCH * 60), said.decode("utf-8", "replace")
 
     def write(self, role: str, path: Path, text: str) -> Path:
         """Put a file and the folders that are missing, as a role's own."""
@@ -124,21 +125,21 @@ def accounts() -> Iterator[Site]:
         for name, mode in (("homes", 0o755), ("slots", 0o1777)):
             (folder / name).mkdir()
             (folder / name).chmod(mode)
-        subprocess.run(["groupadd", site.group], check=True, capture_output=True)
+        change_accounts("groupadd", site.group)
         for role in ROLES:
             home, name = folder / "homes" / role, site.account(role)
             groups = ["--groups", site.group] if role in ("ann", "ben") else []
             command = ["useradd", "--no-create-home", "--home-dir", str(home), "--user-group", *groups, name]
-            subprocess.run(command, check=True, capture_output=True)
+            change_accounts(*command)
             site.users[role] = pwd.getpwnam(name).pw_uid
             home.mkdir(mode=0o700)
             os.chown(home, site.users[role], site.users[role])
         yield site
     finally:
         for role, uid in site.users.items():
-            subprocess.run(["userdel", site.account(role)], check=False, capture_output=True)
             for name in (site.account(role), uid):
                 shutil.rmtree(Path("/tmp") / f"hackathon-{name}", ignore_errors=True)
+            subprocess.run(["userdel", site.account(role)], check=False, capture_output=True)
         subprocess.run(["groupdel", site.group], check=False, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as some
 
 from hackathon.config import load
 from support.paths import RECIPES
+from support.patience import STRETCH
 
 RECIPE = RECIPES / "allreduce"
 SMALL = ("--min-size", "1000", "--max-size", "64KiB", "--split", "16KiB", "--warmup", "1", "--iterations", "3")
@@ -68,8 +69,9 @@ class Place:
         return self.call([*words, *SMALL, *options])
 
     def call(self, argv: list[str], **environ: str) -> subprocess.CompletedProcess[str]:
+        limit, environ = STRETCH * 150, self.environ | environ
         return subprocess.run(
-            argv, cwd=self.source, env=self.environ | environ, capture_output=True, text=True, timeout=150, check=False
+            argv, cwd=self.source, env=environ, capture_output=True, text=True, timeout=limit, check=False
         )
 
     def final(self, rank: int = 0) -> dict[str, Any]:

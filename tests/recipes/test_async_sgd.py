@@ -1,8 +1,10 @@
 """The recipe async-sgd really trains with several workers, measures what it does, and ends when a process dies."""
 
 import os
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -14,7 +16,7 @@ import pytest
 from hackathon.prediction.asynchronous.outlook import OneWorker, predict
 from hackathon.prediction.asynchronous.timings import missing, timings_of
 from support.paths import RECIPES
-from support.patience import until
+from support.patience import STRETCH, until
 from support.training import Training, good
 
 RECIPE = RECIPES / "async-sgd"
@@ -41,15 +43,15 @@ def test_workers_reach_the_accuracy(workers: int, place: Place) -> None:
     final = place.final()
     assert final["accuracy"] >= 0.95
     assert final["workers"] == workers and final["gradients"] >= 20 * 1437 // 16
-    assert final["samples_per_s"] > 50 and final["sweep_seconds"] > 0
+    assert final["samples_per_s"] > 10 and final["sweep_seconds"] > 0
     assert 1 <= final["staleness"] <= workers * 3 and final["staleness_max"] >= workers
     assert final["mini_batch"] >= 16 and final["mini_batch_p10"] % 16 == 0
     assert not any((place.run / f"metrics/rank-{rank}.jsonl").exists() for rank in range(1, workers))
 
 
 def test_more_workers_sweep_faster_as_predicted(tmp_path: Path, warm_python: str) -> None:
-    """Workers that sleep do not compete for cores: gradients of 60 ms, updates of 15 ms, both with 10 % deviation."""
-    planted = ("--compute-seconds", "0.06", "--update-seconds", "0.015", "--jitter", "0.1", "--batch-size", "64")
+    """Workers that sleep do not compete for cores: gradients of 240 ms, updates of 60 ms, both with 10 % deviation."""
+    planted = ("--compute-seconds", "0.24", "--update-seconds", "0.06", "--jitter", "0.1", "--batch-size", "64")
     found = {}
     for workers, epochs in ((1, 3), (4, 12)):
         place = Place(tmp_path / str(workers), warm_python)
@@ -98,10 +100,22 @@ def test_gradients_that_are_not_applied_are_noticed(place: Place) -> None:
     assert place.final()["accuracy"] < 0.5
 
 
+def _free_port() -> int:
+    """Return a port that nobody listens on, below those that the kernel gives out."""
+    while True:
+        port = random.randrange(21000, 29000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+        return port
+
+
 @pytest.fixture
 def ranks(place: Place) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two workers of a training that would take hours, without a launcher that ends the others."""
-    environ = place.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(23000 + os.getpid() % 5000)}
+    environ = place.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     started = []
     for rank in range(2):
         mine = environ | {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}
@@ -137,7 +151,7 @@ def test_all_end_when_one_dies(dies: str, place: Place, ranks: list[subprocess.P
     server = _server(ranks[0])
     os.kill({"worker": ranks[1].pid, "first worker": ranks[0].pid, "server": server}[dies], signal.SIGKILL)
     began = time.monotonic()
-    until(lambda: all(each.poll() is not None for each in ranks) and _gone(server), "all to end", 10)
-    assert time.monotonic() - began < 40 and all(each.returncode != 0 for each in ranks)
+    until(lambda: all(each.poll() is not None for each in ranks) and _gone(server), "all to end")
+    assert time.monotonic() - began < STRETCH * 40 and all(each.returncode != 0 for each in ranks)
     told = "".join((place.run / f"rank-{rank}.out").read_text() for rank in range(2))
     assert "connection to" in told and "broke" in told

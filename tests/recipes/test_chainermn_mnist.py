@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from hackathon.config.load import load_recipe
+from support.patience import STRETCH
 from support.stacks import ROOT, stack, stack_environ
 
 RECIPE = ROOT / "recipes" / "chainermn-mnist"
@@ -43,8 +44,9 @@ class Place:
         path = stack("chainermn-mnist") / "bin"
         launcher = [str(path / "mpirun"), "-np", str(processes), "--oversubscribe", "--bind-to", "none"]
         argv = [*(launcher if processes > 1 else []), str(path / "python"), "train.py", *options]
+        limit = STRETCH * 400
         return subprocess.run(
-            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=400, check=False
+            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=limit, check=False
         )
 
     def metrics(self, rank: int = 0) -> list[dict[str, Any]]:
@@ -162,7 +164,7 @@ def test_ranks_without_mpi_are_told_to_take_mpirun(place: Place) -> None:
     python = stack("chainermn-mnist") / "bin" / "python"
     done = subprocess.run(
         [python, "train.py"], cwd=place.source, env={**place.environ, "RANK": "0", "WORLD_SIZE": "2"},
-        capture_output=True, text=True, check=False, timeout=200,
+        capture_output=True, text=True, check=False, timeout=STRETCH * 200,
     )  # fmt: skip
     assert done.returncode == 1 and "start with mpirun" in done.stderr
 
@@ -186,7 +188,7 @@ def test_a_study_on_this_machine(tmp_path: Path) -> None:
     environ = stack_environ("chainermn-mnist")
     done = _hackathon(
         tmp_path, environ, "scale", "chainermn-mnist", "--cluster", "laptop", "--processes", "1,2", "--threads", "1",
-        "--walltime", "00:10:00", "--wait", "--json",
+        "--walltime", "01:00:00", "--wait", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     points = json.loads(done.stdout)["points"]
@@ -200,7 +202,7 @@ def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path) -> None:
     environ = stack_environ("chainermn-mnist")
     done = _hackathon(
         tmp_path, environ, "profile", "chainermn-mnist", "--cluster", "laptop", "--processes", "2", "--threads", "1",
-        "--walltime", "00:10:00", "--yes", "--skip", "3", "--steps", "6", "--json",
+        "--walltime", "01:00:00", "--yes", "--skip", "3", "--steps", "6", "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
@@ -221,7 +223,7 @@ def _hackathon(folder: Path, environ: dict[str, str], *words: str) -> subprocess
     environ = {**environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [sys.executable, "-m", "hackathon", *words],
-        cwd=folder, env=environ, capture_output=True, text=True, timeout=800, check=False,
+        cwd=folder, env=environ, capture_output=True, text=True, timeout=STRETCH * 800, check=False,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from support.backends import LocalBackend, Site
 from support.paths import TESTS
+from support.patience import STRETCH
 
 pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300), pytest.mark.slow]
@@ -34,7 +35,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
 
     def scale(name: str) -> None:
         site = Site(backend, folder / name, {"HACKATHON_LOCAL_SLOTS": "8"})
-        site.write_project(PROGRAMS[name][0], name=name, metrics=METRICS)
+        site.write_project(PROGRAMS[name][0], name=name, metrics=METRICS, walltime=900)
         site.write_profile(launchers=["torchrun" if name == "together" else "local"])
         shutil.copy(TESTS / "recipes/own_code/curves" / PROGRAMS[name][0].split()[1], site.folder)
         words = ("scale", "--force", "--processes", "1,2", "--wait", "--json")
@@ -71,7 +72,7 @@ def test_each_way_to_show_it_says_whether_a_curve_is_false(
     for words in ((), ("--doubtful",)):
         place = tmp_path / f"site{len(words)}"
         process = site.start("publish", "--to", str(place), *words, HACKATHON_LANG="en")
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=STRETCH * 120)
         assert process.returncode == 0, said.decode()
         assert (b"--doubtful" in said) is (marked and not words)
         (path,) = list(place.rglob("study-*.json"))

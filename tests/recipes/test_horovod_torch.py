@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from support.paths import ROOT
+from support.patience import STRETCH
 from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
 RECIPE = ROOT / "recipes" / "horovod-torch"
@@ -64,7 +65,7 @@ class Place:
         kept = {name: value for name, value in stack_environ("horovod-torch").items() if not name.startswith(foreign)}
         return kept | {
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "120",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",
             "OMPI_MCA_mpi_yield_when_idle": "1",  # Open MPI waits by asking again and again: tests have few cores
         }  # fmt: skip
 
@@ -73,8 +74,9 @@ class Place:
 
     def call(self, argv: list[str], **more: str) -> "subprocess.CompletedProcess[str]":
         # horovodrun leaves its ranks to others when it is killed, so a stuck one must not be
+        limit, environ = STRETCH * 300, self.environ | more
         return subprocess.run(
-            argv, cwd=self.source, env=self.environ | more, capture_output=True, text=True, timeout=300, check=False
+            argv, cwd=self.source, env=environ, capture_output=True, text=True, timeout=limit, check=False
         )
 
     def metrics(self, rank: int = 0) -> list[dict[str, Any]]:
@@ -102,7 +104,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["weights_apart"] == 0
     assert final["epochs"] == 20
-    assert final["samples_per_s"] > 100
+    assert final["samples_per_s"] > 10
     shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
     assert all(share >= 0 for share in shares)
@@ -196,7 +198,7 @@ def _hackathon(folder: Path, *words: str, code: int = 0) -> str:
            "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"), "PYTHONPATH": str(ROOT)}  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", *words],
-        cwd=folder, env={**os.environ, **own}, capture_output=True, text=True, timeout=400, check=False,
+        cwd=folder, env={**os.environ, **own}, capture_output=True, text=True, timeout=STRETCH * 400, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
@@ -209,7 +211,7 @@ def _finals(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_scale_on_this_machine(tmp_path: Path) -> None:
-    words = ("--cluster", "laptop", "--launcher", "horovodrun")
+    words = ("--cluster", "laptop", "--launcher", "horovodrun", "--walltime", "01:00:00")
     _hackathon(tmp_path, "scale", "horovod-torch", "--processes", "1,2", "--wait", *words)
     alone, two = _finals(tmp_path)
     assert (alone["rank_sum"], two["rank_sum"]) == (1, 3)
@@ -219,7 +221,7 @@ def test_scale_on_this_machine(tmp_path: Path) -> None:
 
 def _until(look: Callable[[], Any], run: Path) -> Any:
     """Return the first true answer."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + STRETCH * 120
     while not (found := look()):
         assert time.monotonic() < end, "".join(each.read_text() for each in run.glob("logs/*"))
         time.sleep(0.1)
@@ -228,7 +230,7 @@ def _until(look: Callable[[], Any], run: Path) -> Any:
 
 @pytest.mark.parametrize("launcher", ["horovodrun", "horovodrun-mpi", "mpirun"])
 def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) -> None:
-    words = ("--cluster", "laptop", "--launcher", launcher, "--walltime", "00:04:00")
+    words = ("--cluster", "laptop", "--launcher", launcher, "--walltime", "01:00:00")
     many = ("-p", "epochs=100000", "-p", "checkpoint_every=0")
     _hackathon(tmp_path, "submit", "horovod-torch", "--processes", "2", *words, *many)
     (run,) = (tmp_path / "runs").glob("*-2p-*")
@@ -242,7 +244,7 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) 
     os.kill(trainer, signal.SIGKILL)
     killed = time.time()
     _until(lambda: '"event":"ended"' in jobs.read_text(), run)
-    assert json.loads(jobs.read_text().splitlines()[-1])["t"] - killed < 60
+    assert json.loads(jobs.read_text().splitlines()[-1])["t"] - killed < STRETCH * 60
 
     def failed() -> dict[str, Any] | None:
         (state,) = json.loads(_hackathon(tmp_path, "status", "--json", run.name))["runs"]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import RECIPES
+from support.patience import STRETCH
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -57,7 +58,7 @@ def test_no_thread_of_gloo_is_left(recipe: str, program: str, options: list[str]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
         [*launcher, "wrapper.py", program, *options],
-        cwd=source, env=kept | environ, capture_output=True, text=True, timeout=180, check=False,
+        cwd=source, env=kept | environ, capture_output=True, text=True, timeout=STRETCH * 180, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     began = [line for line in done.stdout.splitlines() if line.startswith("began with")]

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.paths import RECIPES
+from support.patience import STRETCH
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -255,5 +256,5 @@ def test_processes_exchange_once(tmp_path: Path) -> None:
     more = [str(tmp_path / "meet"), str(RECIPES / "shared")]
     ranks = [subprocess.Popen([*words, str(rank), *more], stdout=subprocess.PIPE, text=True) for rank in range(2)]
     for each in ranks:
-        told = each.communicate(timeout=100)[0].split()
+        told = each.communicate(timeout=STRETCH * 100)[0].split()
         assert each.returncode == 0 and float(told[1]) < 1e-12 and told[-1] == "1"

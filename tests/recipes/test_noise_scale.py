@@ -141,7 +141,7 @@ def test_two_processes_find_it_and_train_as_without(tmp_path: Path) -> None:
         for rank in range(2)
     ]  # fmt: skip
     for each in ranks:
-        assert each.wait(timeout=280) == 0, each.communicate()[1]
+        assert each.wait(timeout=600) == 0, each.communicate()[1]
     one, other = (json.loads((tmp_path / f"told-{rank}.json").read_text()) for rank in range(2))
     assert one == other and one["equal"] and one["few"] is None
     value, low, high, steps = one["told"]

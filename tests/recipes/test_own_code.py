@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from support.paths import ROOT
+from support.patience import STRETCH
 
 PROJECTS = ROOT / "team_projects"
 PROJECT = PROJECTS / "own-code"
@@ -53,7 +54,8 @@ def test_trains_and_its_numbers_are_found(processes: int, tmp_path: Path) -> Non
     clean = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
     done = subprocess.run(
         [sys.executable, *launcher, *words[1:]],
-        cwd=PROJECT, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=200, check=False,
+        cwd=PROJECT, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=STRETCH * 200,
+        check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = {
@@ -61,6 +63,6 @@ def test_trains_and_its_numbers_are_found(processes: int, tmp_path: Path) -> Non
         for name, metric in project["metrics"].items()
     }
     assert len(found["samples_per_s"]) == len(found["accuracy"]) == values["epochs"]
-    assert statistics.median(found["samples_per_s"][project["metrics"]["samples_per_s"]["skip_first"] :]) > 100
+    assert statistics.median(found["samples_per_s"][project["metrics"]["samples_per_s"]["skip_first"] :]) > 10
     assert found["accuracy"][-1] >= project["check"]["at_least"]
     assert found["loss"]

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from support.paths import RECIPES
+from support.patience import STRETCH
 
 RECIPE = RECIPES / "preflight"
 MODULES = ("checks", "facts", "member", "network", "preflight", "report", "steps", "talk", "words")
@@ -73,7 +74,7 @@ class Place:
             )
         try:
             for rank, process in processes.items():
-                self.texts[rank] = process.communicate(timeout=120)[0].decode()
+                self.texts[rank] = process.communicate(timeout=STRETCH * 120)[0].decode()
         finally:
             for process in processes.values():
                 process.kill()
@@ -145,7 +146,7 @@ def test_good_nodes_pass(place: Place, size: int) -> None:
     assert all(fact["rank_facts"]["python"].count(".") == 2 for fact in report["ranks"].values())
     (line,) = [json.loads(text) for text in (place.run / "metrics" / "rank-0.jsonl").read_text().splitlines()]
     assert (line["final"], line["failed"], line["warnings"]) == (True, 0, report["warnings"])
-    assert 0 < line["duration_s"] < 60
+    assert 0 < line["duration_s"] < STRETCH * 60
     assert "0 failed" in place.texts[0] and all(place.texts[rank] == "" for rank in range(1, size))
     assert not list(place.run.glob(".preflight-*")), "what was written to be seen is gone"
 
@@ -187,11 +188,12 @@ def test_shared_folder_that_can_not_be_written(place: Place) -> None:
     assert [(each["key"], each["ranks"]) for each in found] == [("shared_unwritable", [0]), ("shared_unwritable", [1])]
 
 
+@pytest.mark.slow
 def test_a_rank_that_never_comes(place: Place) -> None:
-    codes = place(4, "--timeout", "5", ranks=[0, 1, 2], HK_NODELIST="alpha beta", HK_PROCESSES_PER_NODE="2")
+    codes = place(4, "--timeout", "20", ranks=[0, 1, 2], HK_NODELIST="alpha beta", HK_PROCESSES_PER_NODE="2")
     assert codes == {0: 1, 1: 0, 2: 0}
     found = place.bad("nodes")
-    assert found["ranks"] == [3] and "rank 3 (beta) did not come within 5 s" in found["text"]["en"]
+    assert found["ranks"] == [3] and "rank 3 (beta) did not come within 20 s" in found["text"]["en"]
     assert place.states()["versions"] == {"ok"}, "those that came were looked at"
 
 
@@ -222,6 +224,7 @@ def test_a_pair_that_does_not_get_through(place: Place, spoilt: Callable[[str], 
     assert "does not reach rank 2" in found["text"]["en"]
 
 
+@pytest.mark.slow
 def test_a_token_that_is_not_passed_on(place: Place, tmp_path: Path) -> None:
     """The test of the ring: in this copy of the program the neighbours are reached, and rank 2 keeps the token."""
     place.program = tmp_path / "copy"
@@ -229,8 +232,7 @@ def test_a_token_that_is_not_passed_on(place: Place, tmp_path: Path) -> None:
     program = place.program / "member.py"
     text, passed = program.read_text(), "            self._next.send(ranks)\n"
     assert text.count(passed) == 1
-    short = text.replace(passed, f"            if self.rank != 2:\n    {passed}")
-    program.write_text(short.replace("PAIR = 10.0", "PAIR = 2.0"))
+    program.write_text(text.replace(passed, f"            if self.rank != 2:\n    {passed}"))
     assert place(4) == {0: 1, 1: 0, 2: 0, 3: 0}
     found = place.bad("ring")
     assert (found["key"], found["ranks"]) == ("ring_stuck", [3]), "the first one that it did not come to"
@@ -407,6 +409,6 @@ def test_plain_mpirun(place: Place, tmp_path: Path) -> None:
     more = {"HK_RUN": str(place.run), "MASTER_PORT": str(place.port), "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
     command = ["mpirun", "-np", "3", "--oversubscribe", sys.executable, str(RECIPE / "preflight.py")]
-    done = subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, timeout=STRETCH * 120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(place.report["ranks"]) == ["0", "1", "2"] and place.states()["ring"] == {"ok"}

@@ -15,6 +15,7 @@ import pytest
 from hackathon.diagnosis import diagnose
 from support import warm
 from support.paths import ROOT
+from support.patience import STRETCH
 
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
@@ -25,7 +26,7 @@ BATCH = "for step, (images, labels) in enumerate(self._loader):"
 VARIANTS: dict[str, tuple[str, int, str, Mapping[str, str]]] = {
     # name: (what it is made of, processes, options, what is put in the place of what)
     "same-data": ("torch-ddp", 2, "--epochs 2", {SHARE: SHARE.replace("world_size, rank", "1, 0")}),
-    "starved": ("torch-ddp", 1, "--epochs 5", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.05)"}),
+    "starved": ("torch-ddp", 1, "--epochs 5", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.2)"}),
     "nan-loss": ("torch-ddp", 1, "--epochs 8 --lr 1e6 --warmup-epochs 0", {}),
     "flat-loss": ("torch-ddp", 1, "--epochs 16 --lr 0", {}),
 }  # fmt: skip
@@ -49,7 +50,7 @@ class Site:
     def call(self, *words: str, where: str = "") -> str:
         done = subprocess.run(
             [warm.with_toolkit(), "-m", "hackathon", *words], cwd=self.folder / where, env=self.environ,
-            capture_output=True, text=True, timeout=500, check=False,
+            capture_output=True, text=True, timeout=STRETCH * 500, check=False,
         )  # fmt: skip
         assert done.returncode in (0, 1), done.stdout + done.stderr
         return done.stdout
@@ -61,12 +62,12 @@ class Site:
             files = [path for path in (self.folder / name).glob("*.py") if old in path.read_text()]
             assert len(files) == 1, old
             files[0].write_text(files[0].read_text().replace(old, new))
-        project = {"name": name, "command": command, "framework": "torch", "cluster": "laptop", "walltime": "00:05:00"}
+        project = {"name": name, "command": command, "framework": "torch", "cluster": "laptop", "walltime": "01:00:00"}
         (self.folder / name / "project.yaml").write_text(json.dumps(project))
 
     def wait(self, name: str) -> None:
         """Wait until the project's run is sealed: it has ended, and somebody has looked."""
-        end = time.monotonic() + 400
+        end = time.monotonic() + STRETCH * 400
         while not (self.runs(name)[0] / "final.json").exists():
             assert time.monotonic() < end, self.call("status", where=name)
             self.call("status", where=name)
@@ -84,7 +85,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         made.make(name, ROOT / "recipes" / recipe, f"python train.py {options}", changes)
         made.call("submit", "--processes", str(processes), where=name)
     made.call("init", "--recipe", "torch-ddp", str(made.folder / "study"))
-    made.call("scale", "--cluster", "laptop", "--processes", "1,2", "--wait", where="study")
+    made.call("scale", "--cluster", "laptop", "--processes", "1,2", "--walltime", "01:00:00", "--wait", where="study")
     for name in VARIANTS:
         made.wait(name)
     yield made

@@ -19,6 +19,7 @@ from hackathon.profiling.traces.report import read_profile
 from hackathon.rehearsal.profile_run import PLACE, recorder_files
 from support.backends import LocalBackend, Site
 from support.paths import RECIPES, ROOT
+from support.patience import STRETCH
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
@@ -57,7 +58,7 @@ class Place:
         return subprocess.run(
             # a whole path: an mpirun that is called by its own puts the programs beside itself first
             [*launcher, str(shutil.which("python", path=self.environ["PATH"])), "train.py", *options],
-            cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=400, check=False,
+            cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=STRETCH * 400, check=False,
         )  # fmt: skip
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -158,7 +159,7 @@ def test_what_can_not_be_is_told(place: Place) -> None:
 
 def test_scales_on_this_machine(tmp_path: Path, environ: dict[str, str]) -> None:
     site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": environ["HACKATHON_ENVS"]})
-    words = ["--cluster", "laptop", "--processes", "1,2", "--walltime", "00:10:00", "--wait", "--json"]
+    words = ["--cluster", "laptop", "--processes", "1,2", "--walltime", "01:00:00", "--wait", "--json"]
     found = json.loads(site.run("scale", NAME, *words, seconds=600))
     assert [(point["processes"], point["status"]) for point in found["points"]] == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
     for point in found["points"]:
@@ -169,11 +170,11 @@ def test_scales_on_this_machine(tmp_path: Path, environ: dict[str, str]) -> None
 
 
 def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path, environ: dict[str, str]) -> None:
-    words = ["--cluster", "laptop", "--processes", "2", "--threads", "1", "--walltime", "00:10:00", "--yes", "--json",
+    words = ["--cluster", "laptop", "--processes", "2", "--threads", "1", "--walltime", "01:00:00", "--yes", "--json",
              "--skip", "3", "--steps", "6"]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", "profile", NAME, *words], cwd=tmp_path, text=True, capture_output=True,
-        env={**environ, "PYTHONPATH": str(ROOT)}, timeout=800, check=False,
+        env={**environ, "PYTHONPATH": str(ROOT)}, timeout=STRETCH * 800, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
@@ -237,7 +238,8 @@ def test_an_own_programs_faults_are_found_and_a_healthy_ones_are_not(tmp_path: P
         more = {"HK_PROFILE": "3,6,0", "HK_RUN": str(tmp_path / fault), "HK_RANK": "0"}
         done = subprocess.run(
             [str(shutil.which("python", path=environ["PATH"])), "train.py", fault], cwd=tmp_path, text=True,
-            env={**environ, **more, "PYTHONPATH": str(tmp_path / PLACE)}, capture_output=True, timeout=300, check=False,
+            env={**environ, **more, "PYTHONPATH": str(tmp_path / PLACE)}, capture_output=True, timeout=STRETCH * 300,
+            check=False,
         )  # fmt: skip
         _good(done)
         # behind 3 steps that are passed over, 5 that are timed, the one at whose end it begins, and the warm-up

@@ -17,6 +17,7 @@ import yaml
 from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.shares import PARTS
 from support.paths import RECIPES
+from support.patience import STRETCH
 from support.training import Training, good
 
 RECIPE = RECIPES / "torch-ddp"
@@ -61,7 +62,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     assert final["gradient_check"] < 1e-6
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["epochs"] == 20
-    assert final["samples_per_s"] > 100
+    assert final["samples_per_s"] > 10
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", final["weights"])
     shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
@@ -85,7 +86,7 @@ def test_alone_learns_the_digits(place: Place) -> None:
 def test_two_processes_learn_together(place: Place) -> None:
     good(place.train(2, "--lr", "0.1"))
     final = _final(place, 2)
-    assert 0 < final["communication_share"] < 0.95
+    assert 0 < final["communication_share"] < 1
     shares = shares_of_run(place.run, 2)
     assert shares is not None
     for each in shares.ranks:
@@ -158,16 +159,25 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) 
     whole, killed = (Place(tmp_path / name, warm_python) for name in ("whole", "killed"))
     options = ("--epochs", "6", "--checkpoint-every", "1")
     good(whole.train(1, *options))
+    # it stands still in its second epoch, or a busy machine might let it come to its end before it is killed
+    program, hold = killed.source / "train.py", killed.run / "hold"
+    text, place = program.read_text(), "            if stopped := should_stop():\n"
+    assert text.count(place) == 1
+    wait = f"            while epoch and __import__('os').path.exists({str(hold)!r}):\n"
+    wait += "                __import__('time').sleep(0.05)\n"
+    program.write_text(text.replace(place, wait + place))
+    hold.touch()
     process = subprocess.Popen(
         killed.argv(1, *options), cwd=killed.source, env=killed.environ, stdout=subprocess.PIPE, text=True
     )
-    file, until = killed.run / "checkpoints" / "last.pt", time.monotonic() + 100
+    file, until = killed.run / "checkpoints" / "last.pt", time.monotonic() + STRETCH * 100
     while not file.exists() and time.monotonic() < until:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert 1 <= killed.checkpoint()["epoch"] < 6
+    hold.unlink()
     resumed = killed.train(1, *options)
     good(resumed)
     assert "resumed from" in resumed.stdout
@@ -196,7 +206,7 @@ def test_stop_file_in_the_middle_of_training(place: Place) -> None:
         if line.startswith("step 60 ") or line.startswith("step 85 "):
             break
     place.stop.touch()
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 0, rest
     assert place.metrics()[-1]["stopped"] is True
     assert (place.run / "checkpoints" / "last.pt").exists()

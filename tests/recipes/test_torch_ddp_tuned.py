@@ -62,7 +62,7 @@ def _trained(place: Place, processes: int, *options: str, exact: bool = True) ->
     assert final["gradient_check"] < (1e-6 if exact else 8e-3)
     assert final["weight_spread"] < 1e-6
     assert final["rank_sum"] == processes * (processes + 1) // 2
-    assert final["samples_per_s"] > 50
+    assert final["samples_per_s"] > 10
     return float(final["accuracy"])
 
 

@@ -19,6 +19,7 @@ import yaml
 
 from support.backends import LocalBackend, Run, Site, json_lines
 from support.paths import RECIPES
+from support.patience import until
 from support.training import Training, good
 
 RECIPE = RECIPES / "torch-fsdp-lm"
@@ -121,7 +122,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 def test_one_and_two_processes_learn_the_text_alike(site: Site) -> None:
     """A study with the same batch of all processes: the same sequences in every step, so only rounding differs."""
     words = ("--cluster", "lab", "--launcher", "torchrun", "--mode", "strong", "--processes", "1,2", "--wait", "--json")
-    found = json.loads(site.run("scale", *words, "--walltime", "00:20:00", seconds=800))
+    found = json.loads(site.run("scale", *words, "--walltime", "01:00:00", seconds=800))
     assert (found["metric"], found["unit"]) == ("tokens_per_s", "tokens/s")
     assert found["checks"]["passed"] is True and len(found["checks"]["runs"]) == 2
     reached = []
@@ -208,6 +209,7 @@ def test_killed_while_training_goes_on_from_its_last_checkpoint(place: Place) ->
     for line in process.stdout:
         if line.startswith("step "):
             break
+    until(lambda: list((place.run / "checkpoints").glob("step-*/.metadata")), "a checkpoint")
     process.send_signal(signal.SIGKILL)
     process.communicate()
     complete = sorted(path.parent.name for path in (place.run / "checkpoints").glob("step-*/.metadata"))

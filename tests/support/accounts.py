@@ -16,6 +16,7 @@ import pytest
 from hackathon.access.ownership import look
 from hackathon.access.trust_record import FILE, TRUST, Decision
 from support.paths import ROOT
+from support.patience import until
 
 
 def python_for_others() -> tuple[str, str]:
@@ -31,6 +32,17 @@ def python_for_others() -> tuple[str, str]:
             if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
                 return python, packages
     pytest.skip("other users can not reach this Python or this checkout")
+
+
+def change_accounts(*words: str) -> None:
+    """Run `useradd …` or its like, again while somebody else has locked the accounts: it waits for 15 s only itself."""
+
+    def changed() -> bool:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0 or "lock" in done.stderr, f"{words}: {done.stderr}"
+        return done.returncode == 0
+
+    until(changed, " ".join(words))
 
 
 def trust_event(event: Path, homes: Mapping[Path, int]) -> None:

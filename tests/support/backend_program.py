@@ -13,7 +13,7 @@ VERSION = "as submitted"
 
 
 def wait_for(ready):
-    end = time.monotonic() + 120
+    end = time.monotonic() + 1200
     while not ready():
         if time.monotonic() > end:
             sys.exit("waited in vain")

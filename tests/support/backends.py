@@ -28,11 +28,18 @@ WITH_SITES = [*NAMES, "wisteria"]
 """The same for tests of what a site's own commands change."""
 PROGRAM = Path(__file__).with_name("backend_program.py")
 NQSV = Path(__file__).with_name("nqsv_stub")
+LONG = STRETCH * PATIENCE
+"""Seconds after which a command hangs."""
+GRACE = 40
+"""Seconds between TERM and KILL, which only a program that hangs uses up: a machine under load may stand still."""
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a JSON-lines file, none when it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    if not path.exists():
+        return []
+    whole = path.read_text().rpartition("\n")[0]  # what stands behind it is a line that is being written
+    return [json.loads(line) for line in whole.splitlines()]
 
 
 class Backend:
@@ -122,7 +129,7 @@ class LocalBackend(Backend):
             "HACKATHON_LOCAL_DIR": str(self.state),
             "HACKATHON_LOCAL_SLOTS_DIR": str(self.slots),
             "HACKATHON_LOCAL_SLOTS": "4",
-            "HACKATHON_LOCAL_GRACE": "3",
+            "HACKATHON_LOCAL_GRACE": str(GRACE),
         }
 
     def _jobs(self) -> dict[str, Path]:
@@ -140,7 +147,7 @@ class LocalBackend(Backend):
         return self._script(run.job_id).read_bytes()
 
     def by_hand(self, run: "Run") -> int:
-        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=60).returncode
+        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=LONG).returncode
 
     def signal_script(self, run: "Run") -> None:
         os.kill(self._running(self._script(run.job_id))[0], signal.SIGTERM)
@@ -148,12 +155,13 @@ class LocalBackend(Backend):
     @staticmethod
     def _running(script: Path) -> list[int]:
         """Return the shells that run a script: it and its subshells, the script itself first."""
-        found = []
+        found = {}
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if (path / "cmdline").read_bytes() == b"bash\0" + os.fsencode(script) + b"\0":
-                    found.append(int(path.name))
-        return sorted(found)
+                    found[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+        # a subshell's number may be the lower one: the kernel begins again with low ones
+        return sorted(found, key=lambda number: found[number] in found)
 
     def stop(self) -> None:
         for path in self._jobs().values():
@@ -209,7 +217,8 @@ class SlurmBackend(Backend):
 
     def by_hand(self, run: "Run") -> int:
         command = ["sbatch", "--wait", "--job-name", "by-hand", "--output", "by-hand.log", "job.sh"]
-        return subprocess.run(command, cwd=run.path, env=self.environment(), capture_output=True, timeout=60).returncode
+        environment = self.environment()
+        return subprocess.run(command, cwd=run.path, env=environment, capture_output=True, timeout=LONG).returncode
 
     def signal_script(self, run: "Run") -> None:
         self.lab.run("scancel", "--batch", "--signal=TERM", run.job_id)
@@ -230,7 +239,7 @@ class PbsBackend(Backend):
     def __init__(self, folder: Path) -> None:
         self.state, self.home = folder / "pbs", folder / "pbs-home"
         self.home.mkdir(parents=True)
-        pbs.configure(self.state, kill_delay=3)
+        pbs.configure(self.state, kill_delay=GRACE)
 
     def environment(self) -> dict[str, str]:
         return {**pbs.environment(self.state, super().environment()), "HOME": str(self.home)}
@@ -238,7 +247,7 @@ class PbsBackend(Backend):
     def ask(self, *words: str, folder: Path | None = None) -> str:
         """Return what a PBS command printed."""
         return subprocess.run(
-            words, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=60, check=True
+            words, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=LONG, check=True
         ).stdout
 
     def attributes(self, job_id: str) -> dict[str, str]:
@@ -257,7 +266,8 @@ class PbsBackend(Backend):
         return int(until(lambda: self.attributes(job_id).get("Exit_status"), "the job that was submitted by hand"))
 
     def signal_script(self, run: "Run") -> None:
-        os.kill(int(self.attributes(run.job_id)["session_id"]), signal.SIGTERM)
+        number = until(lambda: self.attributes(run.job_id).get("session_id"), "the script of the job")
+        os.kill(int(number), signal.SIGTERM)
 
     def stop(self) -> None:
         pbs.stop(self.state)
@@ -300,7 +310,7 @@ class PjmBackend(Backend):
         self.state, self.home = folder / "pjm", folder / "pjm-home"
         self.home.mkdir(parents=True)
         # ports are made from the numbers of jobs: those of tests that run at the same time differ
-        pjm.configure(self.state, kill_delay=3, first=49040000 + os.getpid() % 9000)
+        pjm.configure(self.state, kill_delay=GRACE, first=49040000 + os.getpid() % 9000)
 
     def environment(self) -> dict[str, str]:
         return {**pjm.environment(self.state, super().environment(), site=self.site), "HOME": str(self.home)}
@@ -312,7 +322,7 @@ class PjmBackend(Backend):
         """Return what a command of PJM printed, not the site's."""
         command = [str(pjm.STUBS / words[0]), *words[1:]]
         return subprocess.run(
-            command, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=60, check=True
+            command, env=self.environment(), cwd=folder, capture_output=True, text=True, timeout=LONG, check=True
         ).stdout
 
     def record(self, job_id: str) -> dict[str, Any]:
@@ -333,7 +343,9 @@ class PjmBackend(Backend):
         return int(self.record(job_id)["ec"])
 
     def signal_script(self, run: "Run") -> None:
-        os.kill(int((self.state / "session" / run.job_id).read_text()), signal.SIGTERM)
+        session = self.state / "session" / run.job_id
+        until(session.exists, "the script of the job")  # the program may be there before it is written down
+        os.kill(int(session.read_text()), signal.SIGTERM)
 
     def stop(self) -> None:
         pjm.stop(self.state)
@@ -407,7 +419,7 @@ class KubernetesBackend(Backend):
     launchers = ("local", "torchrun")
     waits = waits_for_success = remembers_all = False
 
-    def __init__(self, folder: Path, grace: int = 3) -> None:
+    def __init__(self, folder: Path, grace: int = GRACE) -> None:
         if shutil.which("kubectl") is None:
             pytest.skip("kubectl is not installed")
         if not kubernetes.works_here():
@@ -441,7 +453,7 @@ class KubernetesBackend(Backend):
         return (run.path / "job.sh").read_bytes()
 
     def by_hand(self, run: "Run") -> int:
-        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=60).returncode
+        return subprocess.run(["bash", "job.sh"], cwd=run.path, env=self.environment(), timeout=LONG).returncode
 
     def signal_script(self, run: "Run") -> None:
         (pod,) = self.cluster.store.pods_of(self.job(run))
@@ -479,7 +491,7 @@ class Run:
     def await_end(self) -> dict[str, Any]:
         """Return the job's `ended` event when it is there."""
         until(lambda: self.has("ended"), f"the end of {self.path}")
-        return self.job_events[-1]
+        return next(each for each in reversed(self.job_events) if each["event"] == "ended")
 
     def log(self, name: str = "rank-0") -> str:
         """Return a log."""
@@ -499,13 +511,15 @@ class Site:
     folder: Path
     more: dict[str, str] = field(default_factory=dict)
     """Further environment variables."""
+    walltime: int = 60
+    """Seconds that a project asks for unless it says otherwise; on a machine under load a minute is soon over."""
 
     def write_project(self, command: str, **keys: Any) -> None:
         """Write `project.yaml`, its program and the profile of the cluster `lab`."""
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "program.py").write_bytes(PROGRAM.read_bytes())
-        values = {"name": "small", "command": command, "cluster": "lab", "walltime": 60, "processes": 1, **keys}
-        (self.folder / "project.yaml").write_text(json.dumps(values))
+        values = {"name": "small", "command": command, "cluster": "lab", "walltime": self.walltime, "processes": 1}
+        (self.folder / "project.yaml").write_text(json.dumps({**values, **keys}))
         self.write_profile()
 
     def write_profile(self, **keys: Any) -> None:

@@ -10,6 +10,7 @@ from hackathon.programs.scripts.lint import lint, looked_at
 from hackathon.programs.scripts.source import script_text
 from hackathon.schedulers.scripts import ScriptRequest
 from support.lint_data import raw_of, recorded, twins
+from support.patience import STRETCH
 
 
 @dataclass
@@ -40,7 +41,13 @@ class Server:
             refused = any(each.effect == "refused" and each.severity == "error" for each in report.findings)
             (folder / "job.sh").write_bytes(raw)
             answer = subprocess.run(
-                self.submit, cwd=folder, env=self.environment, capture_output=True, text=True, check=False, timeout=30
+                self.submit,
+                cwd=folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=STRETCH * 30,
             )
             said = (answer.returncode != 0, (answer.stderr or answer.stdout).strip()[:200])
             if refused != said[0]:

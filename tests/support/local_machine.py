@@ -23,7 +23,7 @@ class Machine:
         self,
         body: str,
         *,
-        head: str = "#HK walltime=60\n",
+        head: str = "#HK walltime=3600\n",
         name: str = "hk-abcdefgh",
         after: tuple[str, str] | None = None,
         directory: Path | None = None,

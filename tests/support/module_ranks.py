@@ -291,7 +291,7 @@ def refusals(out: Path) -> dict[str, Any]:
         plan = plan_of(paths_of(model), [cut], [1, 1], 2)
 
         def made(model: nn.Module = model, plan: Any = plan) -> Any:
-            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED, timeout=60)
+            return AutoParallel(model, loss=loss, optimizer=momentum, example=batch, plan=plan, seed=SEED, timeout=240)
 
         told = partitioned_ranks.refused(made)
         both: list[Any] = [None, None]

@@ -437,7 +437,7 @@ def dies(out: Path) -> dict[str, Any]:
     model, batch, loss = example("chain", 8)
     parallel = AutoParallel(
         model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1, 1, 1], 4, 8), seed=SEED,
-        timeout=60,
+        timeout=240,
     )  # fmt: skip
     parallel.step(batch)
     if dist.get_rank() == 2:
@@ -460,7 +460,7 @@ def hangs(out: Path) -> dict[str, Any]:
     """Let the rank of stage 1 stand still in the middle of a step, longer than the time limit."""
     model, batch, loss = example("chain", 4)
     parallel = AutoParallel(
-        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=15
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=45
     )
     parallel.step(batch)
     dist.barrier()

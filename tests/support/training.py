@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from support.patience import STRETCH
+
 FOREIGN = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "CUDA_VISIBLE")
 """How variables begin that a training must not have from whoever runs the tests."""
 
@@ -16,6 +18,7 @@ class Training:
     """A copy of a recipe and a run directory as a job has them."""
 
     timeout = 200
+    """Seconds that a training may take on a quiet machine."""
 
     def __init__(self, recipe: Path, folder: Path, python: str) -> None:
         self.python = python
@@ -48,8 +51,9 @@ class Training:
 
     def call(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
         """Run a command in the recipe's folder, and return how it ended."""
+        limit = STRETCH * self.timeout
         return subprocess.run(
-            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=self.timeout, check=False
+            argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=limit, check=False
         )
 
     def metrics(self, rank: int = 0) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 from support import warm
 from support.backends import Site
 from support.paths import ROOT
+from support.patience import STRETCH
 
 PYTHON = Path(sys.executable).parent
 CLUSTER = {
@@ -51,7 +52,7 @@ def ask(site: Site, *words: str | bytes, seconds: float = 120, **more: str) -> S
     """Return what `hackathon …` said in the project; no command may ever show a traceback or die of a signal."""
     process = start(site, *words, **more)
     try:
-        out, err = process.communicate(timeout=seconds)
+        out, err = process.communicate(timeout=STRETCH * seconds)
     except BaseException:
         process.kill()
         process.communicate()
@@ -96,7 +97,7 @@ def write_project(folder: Path, command: str = "true", profile: dict[str, Any] |
     """Write `project.yaml` and the profile of the cluster `lab` (JSON is YAML)."""
     clusters = folder / "templates" / "clusters"
     clusters.mkdir(parents=True, exist_ok=True)
-    values = {"name": "small", "command": command, "cluster": "lab", "walltime": 60, "launcher": "local", **keys}
+    values = {"name": "small", "command": command, "cluster": "lab", "walltime": 600, "launcher": "local", **keys}
     (folder / "project.yaml").write_text(json.dumps(values, ensure_ascii=False))
     (clusters / "lab.yaml").write_text(json.dumps({**CLUSTER, **(profile or {})}))
 

@@ -2,6 +2,7 @@
 
 It tells its accuracy every `--pause` seconds, `--epochs` times, and leaves a file so that a test can count starts: with
 the cores, the GPUs, and the step of a Slurm job that it was given. While a file `hold` lies in the project it waits.
+One that is hopeless does not come to its end: a tuner has to stop it, however busy the machine is.
 """
 
 import argparse
@@ -36,6 +37,8 @@ def main() -> None:
         time.sleep(0.05)
     floor = 0.02 + 0.1 * abs(math.log10(chosen.lr) + 2)
     for epoch in range(1, chosen.epochs + 1):
+        if epoch == chosen.epochs and chosen.lr <= HOPELESS:
+            time.sleep(1000)
         print(f"epoch {epoch} accuracy {1 - floor - 0.5 / epoch:.4f}", flush=True)
         time.sleep(chosen.pause * (1 if chosen.lr > HOPELESS else 6))
 

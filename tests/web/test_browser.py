@@ -27,6 +27,7 @@ from support.pages.browser import (
     html_problems,
     picture,
 )
+from support.patience import STRETCH
 from support.samples.event import write_event
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -80,7 +81,7 @@ def _environ() -> dict[str, str]:
 def _hackathon(folder: Path, *words: str, expect: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", *words],
-        cwd=folder, env=_environ(), capture_output=True, text=True, timeout=400, check=False,
+        cwd=folder, env=_environ(), capture_output=True, text=True, timeout=STRETCH * 400, check=False,
     )  # fmt: skip
     assert done.returncode == expect, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -73,16 +73,16 @@ def _going(run: Path, now: float) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    project = tmp_path_factory.mktemp("event") / "train"
+    project, now = tmp_path_factory.mktemp("event") / "train", time.time()
     for number in range(5):
         run = write_rich(project, number, failed=number == 2, lr=0.1 * (number + 1), note=f"try {number}")
         if number == 3:
             _own_program(run)
         elif number == 4:
-            _going(run, time.time())
+            _going(run, now)
     source = source_of(project, live=True)
-    runs = tuple(_as_of_now(each) for each in source.summaries)
-    told = Told(type(source)(runs, source.projects, live=True, now=time.time()))
+    runs = tuple(_as_of(now, each) for each in source.summaries)
+    told = Told(type(source)(runs, source.projects, live=True, now=now))
     folder = tmp_path_factory.mktemp("door")
     folder.chmod(0o700)
     with pytest.MonkeyPatch.context() as patch:
@@ -92,10 +92,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
             yield Place(origin, f"{origin}/enter?token={served.door.token}", runs)
 
 
-def _as_of_now(run: RunEntry) -> RunEntry:
+def _as_of(now: float, run: RunEntry) -> RunEntry:
     if run.ended is not None and run.state in ("SUCCEEDED", "FAILED"):
         return run
-    return replace(run, state="RUNNING", ended=None, started=time.time() - 1000, step=20, walltime=3600)
+    return replace(run, state="RUNNING", ended=None, started=now - 1000, step=20, walltime=3600)
 
 
 @contextmanager
@@ -121,12 +121,12 @@ def test_ticked_runs_stand_beside_each_other(browser: Browser, place: Place, scr
         expect(page.locator(".all-runs tbody tr")).to_have_count(3)
         assert "find=try" in page.url and "state=good" in page.url
         page.get_by_role("link", name="Measured").click()
-        values = page.locator(".all-runs tbody tr td.n:nth-last-of-type(3)").all_inner_texts()
-        assert len(values) == 3 and "-value" in page.url
+        page.wait_for_url(re.compile("-value"))
+        expect(page.locator(".all-runs tbody tr td.n:nth-last-of-type(3)")).to_have_count(3)
         for box in page.locator(".all-runs input[name=run]").all():
             box.check()
         page.get_by_role("button", name="Compare the ticked runs").click()
-        assert "/en/compare?run=" in page.url
+        page.wait_for_url(re.compile(r"/en/compare\?run="))
         expect(page.locator(".key-runs li")).to_have_count(3)
         expect(page.locator("figure.picture").first).to_be_visible()
         # two Meters' curves over time; the printed one has another axis, and the page says so
@@ -141,8 +141,8 @@ def test_ticked_runs_stand_beside_each_other(browser: Browser, place: Place, scr
         page.get_by_label("Horizontal axis").select_option("step") if not script else None
         if not script:
             page.get_by_role("button", name="Show", exact=True).click()
-            assert "x=step" in page.url
         page.wait_for_url("**smooth=5**")
+        assert script or "x=step" in page.url
         assert page.locator(".key-runs li").count() == 2
         assert visitor.problems == []
 
@@ -169,14 +169,14 @@ def test_a_run_says_how_it_stands_and_a_log_is_searched(browser: Browser, place:
         ).is_visible() else visitor.visit(place.address(f"/en/log?key={own.project}//{own.id}|rank-0.log"))
         page.get_by_role("searchbox").fill("STEP 590")
         page.get_by_role("button", name="Search").click()
-        assert "1 line has" in page.locator("h2").inner_text()
+        expect(page.locator("h2")).to_contain_text("1 line has")
         page.locator("a.number").click()
-        assert "line=60" in page.url and page.url.endswith("#L60")
+        page.wait_for_url(re.compile(r"line=60.*#L60$"))
         assert page.locator("mark").inner_text().startswith("step 590 loss")
 
         visitor.visit(place.address(f"/run/{failed.id[-8:]}"))
         page.locator(".cause .help-place a").click()
-        assert "line=42" in page.url
+        page.wait_for_url(re.compile("line=42"))
         assert "out of memory" in page.locator("mark").inner_text()
         assert visitor.visit(place.address("/run/nothing-has-this")).status == 404
         visitor.visit(place.address("/run/torch"))  # all of them
@@ -221,6 +221,8 @@ def test_keys_lead_through_pages_and_can_be_switched_off(browser: Browser, place
     with visiting(browser, place) as visitor:
         page = visitor.page
         visitor.visit(place.address("/en/teams"))
+        # the second letter counts for a moment only, which does not pass here
+        page.evaluate("() => { const now = Date.now(); Date.now = () => now; }")
         page.keyboard.press("g")
         page.keyboard.press("r")
         page.wait_for_url("**/en/runs")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.web.dashboard import crowd, server
+from hackathon.web.dashboard import crowd, server, timeouts, uvicorn_server
 from hackathon.web.dashboard.endpoint import port_door
 from support.pages.dashboard import PATIENCE, Served, plain_view, serving
 
@@ -33,10 +33,12 @@ HALF = b"GET /en/now HTTP/1.1\r\nHost: local"
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
-    """A dashboard that holds sixty connections, of which twenty may have asked nothing."""
+    """A dashboard that holds sixty connections, of which twenty may have asked nothing, for as long as a test takes."""
     with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         monkeypatch.setattr(crowd, "CONNECTIONS", 60)
+        monkeypatch.setattr(timeouts, "HALF_SAID", 1e5)
+        monkeypatch.setattr(uvicorn_server, "IDLE", 100_000)
         with plain_view(monkeypatch), serving(port_door("127.0.0.1", 0), tmp_path) as made:
             made.enter()
             yield made

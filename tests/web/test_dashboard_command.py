@@ -22,9 +22,10 @@ from click.testing import CliRunner
 from hackathon.cli.dashboard import event_and_folders
 from hackathon.cli.main import run
 from hackathon.text.errors import RequestError
+from support.patience import STRETCH
 from support.samples.event import write_event
 
-PATIENCE = 120.0
+PATIENCE = STRETCH * 120.0
 USING_UVICORN = [f"hackathon.web.dashboard.{name}" for name in ("server", "uvicorn_server", "timeouts")]
 """What `dashboard` loads that needs uvicorn: other tests of this process may have loaded it before."""
 

@@ -20,11 +20,9 @@ from hackathon.web.dashboard import stream
 from hackathon.web.dashboard.endpoint import port_door
 from hackathon.web.page import pages
 from hackathon.web.views.registry import VIEWS
-from support.pages.browser import chromium
+from support.pages.browser import PATIENCE, chromium
 
 pytestmark = pytest.mark.browser
-PATIENCE = 60_000
-expect.set_options(timeout=PATIENCE)
 BELOW = "log => log.firstElementChild.getBoundingClientRect().bottom - log.getBoundingClientRect().bottom"
 ABOVE = "log => log.firstElementChild.getBoundingClientRect().top - log.getBoundingClientRect().top"
 TEMPLATE = """{% extends "layout.html.j2" %}

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 pytest.importorskip("playwright")
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from hackathon.survey.collection import Collection
 from hackathon.web.survey_form.offline import offline_page, sheet
-from support.pages.browser import DESKTOP, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
+from support.pages.browser import DESKTOP, PATIENCE, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
+from support.patience import STRETCH
 from support.survey.serving import NAME, QUESTIONS, Served, app_of, ask, served, write_survey
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -55,6 +56,7 @@ class Looking:
 
     def __init__(self, browser: Browser, origin: str, **settings: Any) -> None:
         self.context = browser.new_context(**{"viewport": PHONE, "locale": "ja-JP", **settings})
+        self.context.set_default_timeout(PATIENCE)
         self.page: Page = self.context.new_page()
         self.problems: list[str] = []
         self.page.on("request", lambda one: self._asks(one.url, origin))
@@ -100,7 +102,7 @@ def test_on_a_phone_without_scripts(browser: Browser, server: Served, survey: Co
     assert page.get_by_label("自由記述").input_value() == "電話から\n二行目"
     picture(page, "survey-phone-ja-wrong")
     page.get_by_role("alert").get_by_role("link", name="満足度").click()
-    assert page.url.endswith("#q-satisfaction-1")
+    page.wait_for_url(re.compile("#q-satisfaction-1$"))
     page.get_by_role("group", name="満足度").get_by_role("radio", name="5 満足").check()
     page.get_by_role("button", name="送信する").tap()
     page.get_by_role("heading", level=1, name="ありがとうございました").wait_for()
@@ -146,18 +148,19 @@ def test_every_page_can_be_used_by_everybody(
         box = target.bounding_box()
         assert box and box["height"] >= 44 and box["width"] >= 44, target.inner_html()
     page.get_by_role("link", name="English" if language == "ja" else "日本語").click()
-    assert f"t={token}" in page.url and page.get_attribute("html", "lang") != language
+    expect(page.locator("html")).to_have_attribute("lang", "en" if language == "ja" else "ja")
+    assert f"t={token}" in page.url
     page.go_back()
     page.locator("textarea[name=q-free]").fill(HOSTILE + "x" * 200)
     page.locator("input[name=q-hours]").fill(HOSTILE)
     page.locator("button").click()
-    assert page.locator("[aria-invalid=true]").count() == 2
+    expect(page.locator("[aria-invalid=true]")).to_have_count(2)
     look("wrong")
     page.goto(f"{server.origin}/?lang={language}&t={'a' * 16}")
     look("unknown")
     page.get_by_role("textbox").fill(token.upper())
     page.locator("button").click()
-    assert page.locator("fieldset").count() >= 4
+    page.locator("fieldset").nth(3).wait_for()
 
 
 def test_every_page_is_sound_html(tmp_path: Path) -> None:
@@ -194,7 +197,7 @@ def test_every_page_is_sound_html(tmp_path: Path) -> None:
 def _import(folder: Path, *files: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "hackathon", "survey", "import", "--survey", NAME, *map(str, files)],
-        cwd=folder, env={**os.environ, "HACKATHON_LANG": "en"}, capture_output=True, text=True, timeout=120,
+        cwd=folder, env={**os.environ, "HACKATHON_LANG": "en"}, capture_output=True, text=True, timeout=STRETCH * 120,
     )  # fmt: skip
 
 
@@ -204,7 +207,7 @@ def test_the_offline_page_saves_what_import_takes(
     file = tmp_path / "form.html"
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", "survey", "serve", NAME, "--page", str(file)],
-        cwd=survey.event_folder, capture_output=True, text=True, timeout=120,
+        cwd=survey.event_folder, capture_output=True, text=True, timeout=STRETCH * 120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     looking = Looking(browser, file.as_uri(), color_scheme="dark")
@@ -256,7 +259,7 @@ def test_slips_to_cut(browser: Browser, survey: Collection, tmp_path: Path) -> N
     done = subprocess.run(
         [sys.executable, "-m", "hackathon", "survey", "serve", NAME, "--tokens", "10", "--url", "https://x.example.org/",
          "--sheet", str(tmp_path / "slips.html"), "--page", str(folder / "form.html")],
-        cwd=folder, capture_output=True, text=True, timeout=120,
+        cwd=folder, capture_output=True, text=True, timeout=STRETCH * 120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     address = (tmp_path / "slips.html").as_uri()

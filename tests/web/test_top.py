@@ -1,6 +1,7 @@
 """`hackathon top`: the Now view in the terminal, once into a pipe, and fresh until Ctrl-C on a terminal."""
 
 import contextlib
+import functools
 import json
 import os
 import pty
@@ -24,19 +25,26 @@ from hackathon.board.directory import make_place
 from hackathon.board.post import post
 from hackathon.cli.main import run
 from hackathon.cli.top import lines
+from hackathon.index.diagnoser import Examiner
 from hackathon.web.attention.now import NowView, Well
 from hackathon.web.attention.records import NowItem
 from support.pages.rendered import HOSTILE, NOT_SHOWN
+from support.patience import PATIENCE, STRETCH
 from support.samples.event import _unend
 from support.samples.runs import Sample, write_run
 
-LATEST = 60.0
+LATEST = STRETCH * PATIENCE
 """Seconds in which something must be seen on the terminal; much more than it takes on a quiet machine."""
 
 
 @pytest.fixture
 def event(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An event of two teams: a failure and a request, and a run that goes on well; checked rules are kept."""
+    """An event of two teams: a failure and a request, and a run that goes on well; checked rules are kept.
+
+    What is printed once waits for the diagnosis, as long as it takes.
+    """
+    monkeypatch.setattr("hackathon.cli.top.SETTLED", LATEST)
+    monkeypatch.setattr(Examiner, "__init__", functools.partialmethod(Examiner.__init__, timeout=LATEST))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache-of-top"))
     folder, local = tmp_path / "event", tmp_path / "local"
     folder.mkdir()

@@ -27,14 +27,12 @@ from hackathon.board.board import Board, open_board, reply
 from hackathon.board.directory import make_place
 from hackathon.board.post import finding_of, post, step_time_of
 from hackathon.runs.directory import RunDirectory
-from support.pages.browser import axe_problems, chromium, html_problems, picture
-from support.patience import until
+from support.pages.browser import PATIENCE, axe_problems, chromium, html_problems, picture
+from support.patience import STRETCH, until
 from support.samples.event import _unend
 from support.samples.runs import Sample, write_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-PATIENCE = 60_000
-expect.set_options(timeout=PATIENCE)
 ME = pwd.getpwuid(os.geteuid()).pw_name
 TEAMS = ("aurora", "borealis", "cirrus")
 QUESTIONS = ("It crashes\nsince we use 4 GPUs", "4 GPUs are not faster than 1", "Nothing happens any more")
@@ -173,7 +171,7 @@ def dashboard(folder: Path, runtime: Path) -> Iterator[str]:
             yield f"http://localhost:{port}"
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(STRETCH * 60)
 
 
 @pytest.fixture(scope="module")
@@ -256,7 +254,8 @@ def test_the_pages_are_sound_and_fit(browser: Browser, standing: Scene, tmp_path
             further = ("run", "question") if (mode, language) in (("laptop", "en"), ("phone", "ja")) else ()
             for kind in (*EVERYWHERE, *further):
                 if kind == "question":
-                    page.locator("#run-bar button").click()
+                    with page.expect_navigation():
+                        page.locator("#run-bar button").click()
                 else:
                     page.goto(f"{standing.origin}{run}" if kind == "run" else f"{standing.origin}/{language}/{kind}")
                 page.locator("main details > summary").evaluate_all(
@@ -278,11 +277,12 @@ def test_buttons_copy_and_what_is_typed_stays_while_the_page_changes(browser: Br
     page = opened(browser, standing, permissions=["clipboard-read", "clipboard-write"], **MODES["wide"])
     matter = page.locator(".matter").first
     matter.locator("summary").first.click()
+    wanted = matter.locator("button.copy").first.get_attribute("data-copy")
     matter.locator("button.copy").first.click()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == matter.locator("button.copy").first.get_attribute("data-copy")
+    until(lambda: page.evaluate("navigator.clipboard.readText()") == wanted)
     page.locator("button.copy[data-link]").first.click()
-    assert page.evaluate("navigator.clipboard.readText()").startswith(f"{standing.origin}/en/run?key=")
+    link = f"{standing.origin}/en/run?key="
+    until(lambda: page.evaluate("navigator.clipboard.readText()").startswith(link))
     matter.locator("textarea").fill("half an ans")
     page.evaluate("document.querySelector('.matter').mark = 1")
     written = post(standing.board(), "A fourth question", kind="ask")

@@ -56,14 +56,20 @@ def end_within(number: int, process: subprocess.Popen, which: int, seconds: floa
 def kill(number: int, leader: int, which: int) -> None:
     """Send a signal to every process of the script's session and of the tasks that were started on hosts."""
     sessions = {leader, *(int(path.suffix[1:]) for path in store.folder("tasks").glob(f"{number}.*"))}
+    found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 session = int((entry / "stat").read_text().rpartition(")")[2].split()[3])
-                if session in sessions:
-                    os.kill(int(entry.name), which)
             except (OSError, ValueError, IndexError):
                 continue
+            if session in sessions:
+                found.append(int(entry.name))
+    for pid in found:  # all at once: of processes that hear it one after the other, the first may tell it on
+        try:
+            os.kill(pid, which)
+        except OSError:
+            continue
     if which == signal.SIGKILL:
         for path in store.folder("tasks").glob(f"{number}.*"):
             path.unlink(missing_ok=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from playwright.sync_api import Browser
 
+from support.pages.browser import PATIENCE
+
 RATINGS = ("length", "lecture", "handouts", "satisfaction")
 
 
@@ -83,13 +85,15 @@ def fill_in(browser: Browser, address: str, said: Said2019, text_name: str) -> s
     """Answer the form on a phone, without JavaScript, as an address on a slip leads to it; return the thanks."""
     context = browser.new_context(viewport={"width": 390, "height": 844}, java_script_enabled=False, locale="ja-JP")
     try:
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(address)
         for name, level in zip(RATINGS, said.levels, strict=True):
             page.check(f"input[name=q-{name}][value='{level}']")
         if said.text:
             page.fill(f"textarea[name=q-{text_name}]", said.text)
-        page.click("button[type=submit]")
+        with page.expect_navigation():
+            page.click("button[type=submit]")
         return page.inner_text("main")
     finally:
         context.close()

@@ -161,7 +161,7 @@ def asked(
         "body = urllib.parse.urlencode(told['form']).encode() if told['form'] is not None else None\n"
         "request = urllib.request.Request(told['address'], body, told['headers'])\n"
         "opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))\n"
-        "try:\n    answer = opener.open(request, timeout=60)\n"
+        "try:\n    answer = opener.open(request, timeout=300)\n"
         "except urllib.error.HTTPError as error:\n    answer = error\n"
         "print(json.dumps([answer.status, answer.read().decode('utf-8', 'replace')]))\n"
     )

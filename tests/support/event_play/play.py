@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from support.accounts import change_accounts
 from support.paths import ROOT
 
 PATIENCE = 240.0
@@ -64,7 +65,7 @@ class Terminal:
     def end(self) -> None:
         """End the program as Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
-        self.process.wait(60)
+        self.process.wait(PATIENCE)
         os.close(self.ours)
 
 
@@ -182,7 +183,7 @@ class Play:
         terminal = self.on_terminal(role, "hackathon", *words, at=at)
         terminal.type(typed)
         terminal.wait_for(None)
-        return Said(terminal.process.wait(60), terminal.said.decode("utf-8", "replace").replace("\r\n", "\n"), "")
+        return Said(terminal.process.wait(PATIENCE), terminal.said.decode("utf-8", "replace").replace("\r\n", "\n"), "")
 
     def attempt(self, role: str, code: str, at: Path | None = None) -> str:
         """Return what a role's own Python says to a statement: the error's name, or `done` and what it printed."""
@@ -241,14 +242,14 @@ def accounts(roles: Iterable[str], teams: dict[str, str], groups: Iterable[str])
         _command(folder / "bin", "hackathon", python, "-m", "hackathon")
         for number, team in enumerate(groups):
             name = f"hk{play.end}{number}"
-            subprocess.run(["groupadd", name], check=True, capture_output=True)
+            change_accounts("groupadd", name)
             made_groups.append(name)
             play.gids[team] = grp.getgrnam(name).gr_gid
         for role in roles:
             command = ["useradd", "--no-create-home", "--home-dir", str(play.home(role)), "--user-group"]
             if role in teams:
                 command += ["--groups", play.group(teams[role])]
-            subprocess.run([*command, play.account(role)], check=True, capture_output=True)
+            change_accounts(*command, play.account(role))
             play.uids[role] = pwd.getpwnam(play.account(role)).pw_uid
             for path in (play.home(role), play.home(role) / "runtime"):
                 path.mkdir(mode=0o700)
@@ -258,9 +259,9 @@ def accounts(roles: Iterable[str], teams: dict[str, str], groups: Iterable[str])
         for uid in play.uids.values():
             _end_all(uid)
         for role, uid in play.uids.items():
-            subprocess.run(["userdel", play.account(role)], check=False, capture_output=True)
             for name in (play.account(role), uid):  # what jobs and pages keep on the node's own disk
                 shutil.rmtree(Path("/tmp") / f"hackathon-{name}", ignore_errors=True)
+            subprocess.run(["userdel", play.account(role)], check=False, capture_output=True)
         for name in made_groups:
             subprocess.run(["groupdel", name], check=False, capture_output=True)
         shutil.rmtree(folder, ignore_errors=True)

@@ -39,7 +39,7 @@ if me.world_size > 1:
         with socket.create_server((address, port)) as server:
             others = [server.accept()[0] for _ in range(me.world_size - 1)]
     else:
-        for attempt in range(600):
+        for attempt in range(6000):
             try:
                 others = [socket.create_connection((address, port))]
                 break

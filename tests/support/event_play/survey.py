@@ -12,8 +12,9 @@ import yaml
 
 from support.event_2019 import COUNTS, MEANS
 from support.event_play.answers import ANSWERS, fill_in, google_forms, typed
-from support.event_play.play import Play
+from support.event_play.play import PATIENCE, Play
 from support.event_play.teams import write
+from support.pages.browser import PATIENCE as BROWSER_PATIENCE
 from support.pages.browser import chromium
 
 NAME = "after"
@@ -56,7 +57,7 @@ def served(play: Play) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
         yield found[0], process
     finally:
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        out, error = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, out + error
 
 
@@ -76,6 +77,7 @@ def by_form(play: Play, tokens: list[str], address: str) -> None:
             page = fill_in(browser, f"{address}?t={token}", each, "comments")
             assert "ありがとうございました" in page, page
             again = browser.new_page()
+            again.set_default_timeout(BROWSER_PATIENCE)
             again.goto(f"{address}?t={token}")
             assert again.query_selector("form input[type=radio]") is None
             again.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 from support.event_play.play import Play, Said
 from support.event_play.programs import FAILS, PROJECTS
+from support.patience import STRETCH
 
 COMMAND = "python train.py --batch-size {batch_size} --epochs {epochs} --communicator {communicator}"
 
@@ -45,7 +46,7 @@ def at_once(play: Play, commands: Iterable[tuple[str, tuple[str, ...], Path]]) -
         running.append(play.start(role, "hackathon", *words, at=folder))
     said = []
     for process in running:
-        out, error = process.communicate(timeout=600)
+        out, error = process.communicate(timeout=STRETCH * 600)
         assert "\nTraceback" not in "\n" + error, error
         said.append(Said(process.returncode, out, error))
     return said

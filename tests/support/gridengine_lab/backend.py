@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from typing import Any
 
-from support.backends import Backend, Run, until
+from support.backends import LONG, Backend, Run, until
 from support.gridengine_lab.lab import GridEngineLab
 
 
@@ -34,7 +34,8 @@ class GridEngineBackend(Backend):
 
     def by_hand(self, run: Run) -> int:
         command = ["qsub", "-sync", "y", "-N", "by-hand", "-o", "by-hand.log", "-j", "y", "-cwd", "job.sh"]
-        return subprocess.run(command, cwd=run.path, env=self.environment(), capture_output=True, timeout=60).returncode
+        environment = self.environment()
+        return subprocess.run(command, cwd=run.path, env=environment, capture_output=True, timeout=LONG).returncode
 
     def signal_script(self, run: Run) -> None:
         self.lab.signal(run.job_id, "TERM")

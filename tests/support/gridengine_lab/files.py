@@ -86,8 +86,10 @@ def configuration(layout: Layout) -> str:
         "min_uid": "0",
         "min_gid": "0",
         "load_report_time": "00:00:02",
-        "max_unheard": "00:00:10",
+        "max_unheard": "00:00:30",
         "loglevel": "log_info",
+        # a verifier that has no processor for the customary 10 s refuses the job
+        "qmaster_params": "jsv_timeout=60",
         # what ends a job also ends those of its processes that left its process group
         "execd_params": "ENABLE_ADDGRP_KILL=true",
         "reporting_params": "accounting=true reporting=false flush_time=00:00:01 accounting_flush_time=00:00:00 "

@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 from support.gridengine_lab import files
 from support.gridengine_lab.files import LOGIN, LOGIN_NUMBER, PROGRAMS, Layout
+from support.patience import STRETCH
 from support.virtual_nodes import network, processes
 from support.virtual_nodes.daemons import Daemons
 from support.virtual_nodes.network import NEW_NODE, SEARCH, LabError, best_network
@@ -105,7 +106,7 @@ class GridEngineLab:
         """Return what a command printed on the login host. Raises LabError, TimeoutExpired."""
         environment = {**os.environ, **self.environment, "PATH": f"{self.commands}:{SEARCH}", "LC_ALL": "C"}
         done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False
+            command, env=environment, cwd=folder, capture_output=True, text=True, timeout=STRETCH * timeout, check=False
         )
         if check and done.returncode:
             raise LabError(f"{' '.join(command)}: exit {done.returncode}: {done.stdout}{done.stderr}".strip())
@@ -114,7 +115,7 @@ class GridEngineLab:
     def on_host(self, name: str, *command: str) -> str:
         """Return what a command printed on an execution host."""
         words = ["nsenter", f"--target={self._first_process(name)}", "--net", "--uts", "--mount", "--pid", *command]
-        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(words, capture_output=True, text=True, timeout=STRETCH * 60, check=True).stdout
 
     # ---- jobs, as the scheduler itself has them
 
@@ -171,7 +172,7 @@ class GridEngineLab:
 
         if not gone():
             self.run("qdel", "-u", "*", check=False)
-        if not processes.until(gone, 120):
+        if not processes.until(gone, STRETCH * 120):
             raise LabError(f"jobs are left: {self.run('qstat', '-u', '*')}")
 
     def __enter__(self) -> "GridEngineLab":
@@ -229,7 +230,7 @@ class GridEngineLab:
         done = subprocess.run(
             [*self._login(), "env", *(f"{key}={value}" for key, value in self.environment.items()), "bash", "-ec",
              "\n".join(steps)],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=STRETCH * 60,
         )  # fmt: skip
         if done.returncode:
             raise LabError(f"the cell could not be written: {done.stdout}{done.stderr}")

@@ -155,7 +155,7 @@ class Cluster:
                 **status, "phase": "Failed" if code or reason else "Succeeded",
                 "containerStatuses": [{"state": {"terminated": ended}}], **({"reason": reason} if reason else {}),
             }  # fmt: skip
-            if removed:
+            if removed or gone():  # it may have ended by itself at the moment its Job was deleted
                 self.store.remove(pod)
         del self.running[name]
 

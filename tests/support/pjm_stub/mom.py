@@ -91,14 +91,15 @@ def run(number: int, hosts: list, kind: str) -> None:
 
 def watch(job: dict, process: subprocess.Popen, kind: str) -> str:
     """Return "" when the script ended by itself, else elapse, memory or deleted, after having ended it."""
-    number, delay = job["number"], server.configuration()["kill_delay"]
+    number, configuration = job["number"], server.configuration()
+    delay, not_before = configuration["kill_delay"], Path(job["work"]) / configuration["not_before"]
     while process.poll() is None:
         ran = time.time() - job["began"]
         if work.deleted(number):
             server.change(number, st="RNO")
             work.end_within(number, process, signal.SIGTERM, delay)  # not recorded: which signal, and how long
             return "deleted"
-        if ran > job["elapse"]:
+        if ran > job["elapse"] and not_before.exists():
             work.end_within(number, process, signal.SIGXCPU, delay)  # pjm_codes.txt: SIGXCPU to all, SIGKILL 10 s later
             return "elapse"
         if kind == "memory" and ran > 0.5:

@@ -23,6 +23,7 @@ CONFIGURATION = {
     "groups": [],  # who may pay; empty: `-g` is not needed
     "accept": 0,  # jobs that a user may have; 0: no limit
     "kill_delay": 10.0,  # seconds between SIGXCPU and SIGKILL: pjm_codes.txt
+    "not_before": "",  # a file in the folder of a job: its walltime does not end it before that is there
     "first": 49047829,  # pjstat_v_H_fugaku.txt
 }
 store.DEFAULTS.update(CONFIGURATION)

@@ -61,8 +61,9 @@ def slurm_conf(layout: Layout) -> str:
         "SlurmUser": layout.user,
         "SlurmdUser": layout.user,
         "AuthType": "auth/munge",
-        # A requeued job waits until its old credential has expired: keep that short.
-        "AuthInfo": f"socket={layout.socket},cred_expire=5",
+        # A requeued job waits until its old credential has expired: keep that short. A step that does not begin within
+        # that time is refused.
+        "AuthInfo": f"socket={layout.socket},cred_expire=20",
         "CredType": "cred/munge",
         "StateSaveLocation": f"{top}/state",
         "SlurmctldPidFile": f"{top}/pid/slurmctld.pid",
@@ -81,9 +82,12 @@ def slurm_conf(layout: Layout) -> str:
         "SwitchType": "switch/none",
         "MpiDefault": "none",
         "ReturnToService": "2",
+        # a busy machine may keep a daemon or a client waiting for longer than the 10 s that are customary
+        "MessageTimeout": "60",
+        "BatchStartTimeout": "100",
         "SlurmctldTimeout": "30",
-        "SlurmdTimeout": "10",
-        "KillWait": "3",
+        "SlurmdTimeout": "20",
+        "KillWait": "10",
         "MinJobAge": "600",
         "MaxJobCount": "20000",
         "InactiveLimit": "0",

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
+from support.patience import STRETCH
 from support.slurm_lab import files as slurm_files
 from support.slurm_lab.files import Layout
 from support.slurm_lab.processes import MARK, kill_marked
@@ -118,7 +119,9 @@ class SlurmLab:
     def run(self, *command: str, timeout: float = 60, check: bool = True) -> str:
         """Return what a client command printed. Raises CalledProcessError, TimeoutExpired."""
         environment = {**os.environ, **self.environment, **CLEAN}
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=STRETCH * timeout, check=False
+        )
         if check and done.returncode:
             raise LabError(f"{' '.join(command)}: exit {done.returncode}: {done.stderr.strip()}")
         return done.stdout
@@ -205,7 +208,8 @@ class SlurmLab:
             done = subprocess.run(
                 ["mariadb-install-db", "--no-defaults", f"--datadir={data}", f"--tmpdir={temporary}", f"--user={user}",
                  "--skip-test-db", "--auth-root-authentication-method=normal"],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                timeout=STRETCH * 120,
             )  # fmt: skip
             if done.returncode:
                 raise LabError(f"mariadb-install-db: exit {done.returncode}: {done.stdout.decode(errors='replace')}")
@@ -218,7 +222,7 @@ class SlurmLab:
         self._daemons.wait("mariadbd", lambda: _succeeds([*login, "-e", "select 1"]))
         accounts = [f"slurm@'{host}' identified by '{password}'" for host in ("127.0.0.1", "localhost")]
         grant = [f"create or replace user {a}; grant all on slurm_acct_db.* to {a.split()[0]};" for a in accounts]
-        subprocess.run([*login, "-e", " ".join(grant)], check=True, capture_output=True, timeout=60)
+        subprocess.run([*login, "-e", " ".join(grant)], check=True, capture_output=True, timeout=STRETCH * 60)
         conf = self.directory / "etc" / "slurmdbd.conf"
         conf.touch(0o600)
         conf.write_text(slurm_files.slurmdbd_conf(self.layout, password))

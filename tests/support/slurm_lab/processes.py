@@ -33,8 +33,9 @@ def marked(directory: Path, node: str | None = None) -> list[int]:
 
 
 def kill_marked(directory: Path, node: str | None = None) -> None:
-    """Kill the processes of a lab (or those of the jobs on one node), also those that appear meanwhile."""
-    for _ in range(50):
+    """Kill the processes of a lab (or those of the jobs on one node) until none is left, whenever they appear."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         found = marked(directory, node)
         for pid in found:
             with contextlib.suppress(ProcessLookupError):

@@ -19,6 +19,7 @@ import yaml
 from hackathon.survey.collection import Collection
 from hackathon.web.survey_form.app import SurveyApp
 from support.injected import injected
+from support.patience import STRETCH
 
 NAME = "hackathon"
 EVENT: dict[str, Any] = {
@@ -218,6 +219,6 @@ def served(folder: Path, *options: str, language: str = "en") -> Iterator[Served
     finally:
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 0
+            assert process.wait(STRETCH * 60) == 0
         if process.stdout is not None:
             process.stdout.close()

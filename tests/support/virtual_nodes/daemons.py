@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from support.patience import STRETCH
 from support.virtual_nodes.network import SEARCH, LabError
 from support.virtual_nodes.processes import started_at, until
 
@@ -63,14 +64,17 @@ class Daemons:
         self.remember()
 
     def wait(self, what: str, ready: Callable[[], bool], seconds: float = 180) -> None:
-        """Wait until `ready`; a daemon of ours that ended meanwhile is the answer. Raises LabError."""
-        end = time.monotonic() + seconds
-        while not ready():
+        """Wait until `ready`; a daemon of ours that ended meanwhile is the answer. Raises LabError.
+
+        A question that was not answered in time, as when the daemon has no processor, is asked again.
+        """
+        end = time.monotonic() + STRETCH * seconds
+        while not _answered(ready):
             for name, child in self._children.items():
                 if child.poll() is not None:
                     raise LabError(f"{name} ended with {child.returncode}: {self._log_tail(name)}")
             if time.monotonic() > end:
-                raise LabError(f"{what} is not up after {seconds:.0f} s; see {self.directory}/log")
+                raise LabError(f"{what} is not up after {STRETCH * seconds:.0f} s; see {self.directory}/log")
             time.sleep(0.05)
 
     def remember(self) -> None:
@@ -93,3 +97,10 @@ class Daemons:
                 if text := path.read_text(errors="replace").strip():
                     return text[-800:]
         return "no log"
+
+
+def _answered(ready: Callable[[], bool]) -> bool:
+    try:
+        return ready()
+    except subprocess.TimeoutExpired:
+        return False

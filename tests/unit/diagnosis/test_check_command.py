@@ -14,6 +14,7 @@ from hackathon.config import load
 from hackathon.diagnosis.check_command import check_command, misplaced, quoted_in_commands
 from hackathon.schedulers.advice import every_form
 from hackathon.text.paths import shipped
+from support.patience import STRETCH
 from support.runs import new_run
 
 CHECKS = [form for path in sorted(shipped("templates", "rules").glob("*.yaml"))
@@ -65,7 +66,7 @@ def pasted(command: str, folder: Path) -> None:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
     raw = os.fsencode(nothing + command) if "\0" not in command else b"false"
     done = subprocess.run(
-        ["bash", "-c", raw], cwd=folder, env=environment, capture_output=True, check=False, timeout=20
+        ["bash", "-c", raw], cwd=folder, env=environment, capture_output=True, check=False, timeout=STRETCH * 60
     )
     assert not list(folder.iterdir()), command
     assert b"syntax error" not in done.stderr and b"unexpected EOF" not in done.stderr, command

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,11 @@ def own_cache(own_home: Path, checked_rules: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("XDG_CACHE_HOME", str(checked_rules))
 
 
+def spent() -> float:
+    """Return the seconds of a CPU that this process took, and those that it waited for: others do not count."""
+    return sum(os.times()[:4])
+
+
 def sparse(path: Path, before: str = BEFORE, after: str = AFTER, size: int = HUGE) -> Path:
     """Write a log with a hole in the middle."""
     with path.open("wb") as stream:
@@ -56,9 +60,9 @@ def test_a_sparse_log_of_10_gib_is_diagnosed_in_seconds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str
 ) -> None:
     log = sparse(tmp_path / "job.log", before)
-    began = time.monotonic()
+    began = spent()
     hackathon(["diagnose", "--json", str(log)])
-    assert time.monotonic() - began < 20
+    assert spent() - began < 20
     value = json.loads(capsys.readouterr().out)
     found = value["findings"][0]
     assert "memory" in found["rule"]
@@ -68,9 +72,9 @@ def test_a_sparse_log_of_10_gib_is_diagnosed_in_seconds(
 
 def test_nothing_but_a_hole_is_no_failure(tmp_path: Path) -> None:
     log = sparse(tmp_path / "job.log", "", "")
-    began = time.monotonic()
+    began = spent()
     hackathon(["diagnose", str(log)])
-    assert time.monotonic() - began < 20
+    assert spent() - began < 20
 
 
 def test_what_no_rule_knows_is_shown_from_behind_a_hole(tmp_path: Path) -> None:

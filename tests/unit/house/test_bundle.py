@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
+from support.patience import STRETCH
 
 pytestmark = pytest.mark.slow
 PYTHON = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
@@ -42,7 +43,7 @@ class Bundle:
     def run(self, *words: str, code: int = 0, argv: tuple[str | Path, ...] = (), **environment: str) -> tuple[str, str]:
         """Return what a command of the bundle wrote to stdout and stderr."""
         with self.start(*words, argv=argv, **environment) as child:
-            out, err = child.communicate(timeout=120)
+            out, err = child.communicate(timeout=STRETCH * 120)
         assert child.returncode == code, out + err
         return out, err
 
@@ -125,7 +126,7 @@ def test_only_the_bundle_and_the_standard_library_are_imported(used: Bundle) -> 
 
 def test_starts_at_the_same_time_share_one_folder(bundle: Bundle) -> None:
     children = [bundle.start("--version") for _ in range(3)]
-    assert [child.communicate(timeout=120)[0] for child in children] == ["hackathon, version 0.1.0\n"] * 3
+    assert [child.communicate(timeout=STRETCH * 120)[0] for child in children] == ["hackathon, version 0.1.0\n"] * 3
     [folder] = bundle.folders
     assert folder.stat().st_mode & 0o777 == 0o700
 

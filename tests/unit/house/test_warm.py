@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support import warm
+from support.patience import STRETCH
 
 FACTS = """
 import json, os, sys
@@ -35,8 +36,8 @@ def _both(words: list[str], folder: Path, typed: str = "", **more: str) -> list[
     found = []
     for python in (warm.with_toolkit(), sys.executable):
         done = subprocess.run(
-            [python, *words], cwd=folder, env=kept | more, input=typed, capture_output=True, text=True, timeout=60,
-            umask=0o027, check=False,
+            [python, *words], cwd=folder, env=kept | more, input=typed, capture_output=True, text=True,
+            timeout=STRETCH * 60, umask=0o027, check=False,
         )  # fmt: skip
         found.append((done.returncode, done.stdout, done.stderr))
     return found
@@ -82,7 +83,7 @@ def test_a_signal_to_the_client_reaches_the_program(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == "here\n"
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 5
+        assert process.wait(STRETCH * 60) == 5
 
 
 @pytest.mark.parametrize(("name", "forked_too"), [("hackathon-python", True), ("somebody-s", False)])

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
+from support.patience import STRETCH
 
 SHIPPED = ("templates", "recipes", "team_projects", "docs/tutorial", "docs/how-to", "docs/explanation")
 NEEDED = (
@@ -53,8 +54,9 @@ class Installed:
         unwanted = ("PYTHON", "HACKATHON_", "VIRTUAL")
         environ = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
         answer = subprocess.run(
-            [self.python.parent / "hackathon", *words], cwd=cwd, env=environ, capture_output=True, text=True, timeout=60
-        )
+            [self.python.parent / "hackathon", *words], cwd=cwd, env=environ, capture_output=True, text=True,
+            timeout=STRETCH * 60,
+        )  # fmt: skip
         assert answer.returncode == code, answer.stderr
         return answer.stdout
 
@@ -101,7 +103,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 def _build(checkout: Path, target: Path, *options: str) -> None:
     answer = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", target, checkout],
-        capture_output=True, text=True, timeout=200,
+        capture_output=True, text=True, timeout=STRETCH * 200,
     )  # fmt: skip
     assert answer.returncode == 0, answer.stdout + answer.stderr
 

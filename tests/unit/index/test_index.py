@@ -84,7 +84,7 @@ def test_a_line_of_metrics_is_seen_and_is_progress(tmp_path: Path, store: Path) 
     after = only(index)
     assert (after.value, after.step, after.loss) == (4321.0, 909, 0.25)
     assert after.interval == pytest.approx(1.0, abs=0.5)
-    assert after.progress and abs(after.progress - time.time()) < 60
+    assert after.progress and abs(after.progress - time.time()) < 600
 
 
 def test_progress_follows_this_hosts_clock_when_the_file_servers_clock_is_wrong(tmp_path: Path, store: Path) -> None:
@@ -99,7 +99,7 @@ def test_progress_follows_this_hosts_clock_when_the_file_servers_clock_is_wrong(
         for path in (log, run / "logs" / "job.log", run / "metrics" / "rank-0.jsonl"):
             os.utime(path, (then, then))
         assert index.refresh()
-        assert abs((only(index).progress or 0.0) - time.time()) < 60
+        assert abs((only(index).progress or 0.0) - time.time()) < 600
     fresh = Index([ProjectFolder(tmp_path)], store.with_name("other.sqlite3"))
     fresh.refresh()
     assert (only(fresh).progress or 0.0) <= time.time()  # nobody watched: at least it is not in the future

@@ -16,6 +16,7 @@ from hackathon.jobs.templates.lint import TemplateError
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped
+from support.patience import STRETCH
 
 
 def make(**changes: object) -> Request:
@@ -121,7 +122,7 @@ def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: P
     (tmp_path / "job.sh").write_text(script.job)
     (tmp_path / "rank.sh").write_text(script.rank)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "KEY": "it's a 'secret' $(id)"}
-    subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, check=True, timeout=60)
+    subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, check=True, timeout=STRETCH * 60)
     for rank in (0, 1):
         assert (tmp_path / "logs" / f"rank-{rank}.log").read_text() == f"{rank} it's a 'secret' $(id)\noops\n"
     assert (tmp_path / "env" / "job-1.sh").stat().st_mode & 0o077 == 0

@@ -1,6 +1,6 @@
 """Which rank is named when one is gone: not one that only has not noticed yet."""
 
-import threading
+import itertools
 
 import pytest
 
@@ -16,11 +16,28 @@ from hackathon.parallel.live.layout import Layout
 pytestmark = pytest.mark.torch
 
 
+class Hearts:
+    """A store in which the hearts of ranks that live have beaten at each look, however busy the machine is."""
+
+    def __init__(self, alive: set[int]) -> None:
+        self._store, self._beats = dist.HashStore(), itertools.count(1)
+        self._alive = {f"{HEART}{rank}" for rank in alive}
+
+    def set(self, key: str, value: str) -> None:
+        self._store.set(key, value)
+
+    def check(self, keys: list[str]) -> bool:
+        return bool(self._store.check(keys))
+
+    def get(self, key: str) -> bytes:
+        return str(next(self._beats)).encode() if key in self._alive else bytes(self._store.get(key))
+
+
 class Ranks:
     """What the other ranks of four have said, and whose hearts go on beating."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, waits: dict[int, list[int]], alive: set[int]) -> None:
-        self.store = dist.HashStore()
+        self.store = Hearts(alive)
         monkeypatch.setattr(exchange, "GRACE", 0.05)
         monkeypatch.setattr(exchange, "PATIENCE", 0.2)
         monkeypatch.setattr(dist.distributed_c10d, "_get_default_store", lambda: self.store)
@@ -28,25 +45,11 @@ class Ranks:
             self.store.set(f"{HEART}{rank}", "0")
         for rank, others in waits.items():
             self.store.set(f"hackathon/waits/{rank}", ",".join(map(str, others)))
-        self._alive, self._stop = alive, threading.Event()
-        self._thread = threading.Thread(target=self._beat)
-
-    def _beat(self) -> None:
-        number = 0
-        while not self._stop.wait(0.002):
-            number += 1
-            for rank in self._alive:
-                self.store.set(f"{HEART}{rank}", str(number))
 
     def named_by(self, rank: int, waited_for: list[int]) -> int:
-        self._thread.start()
         messenger = Messenger(Layout((1,)), 0, torch.device("cpu"), 1.0)  # of one rank: it talks to nobody
         messenger.rank, messenger.layout = rank, Layout((1, 1, 1, 1))
-        try:
-            return messenger.blamed(waited_for)
-        finally:
-            self._stop.set()
-            self._thread.join()
+        return messenger.blamed(waited_for)
 
 
 @pytest.mark.parametrize(

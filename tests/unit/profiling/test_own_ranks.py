@@ -14,9 +14,10 @@ from hackathon.profiling.advice import LIMITS
 from hackathon.profiling.outside import outside_shares
 from hackathon.profiling.points import point_json
 from support.paths import ROOT, TESTS
+from support.patience import STRETCH
 from support.planted_steps import apart, planted_shares
 
-pytestmark = [pytest.mark.slow, pytest.mark.torch]
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 
 PROGRAM = TESTS / "support" / "own_ranks.py"
 RANKS, POINTS = 2, 0.05
@@ -37,7 +38,7 @@ def test_planted_faults_are_seen_from_outside(tmp_path: Path) -> None:
         out = tmp_path / str(scale)
         subprocess.run(
             [sys.executable, str(PROGRAM), str(out), str(scale), *wanted],
-            check=True, timeout=280, env={**os.environ, "OMP_NUM_THREADS": "1"},
+            check=True, timeout=STRETCH * 280, env={**os.environ, "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
         wrong = {fault: why for fault in wanted if (why := difference(out / fault, FAULTS[fault]))}
         wanted = list(wrong)
@@ -133,7 +134,7 @@ def test_programs_print_and_end_as_before(tmp_path: Path) -> None:
                 [sys.executable, "train.py", way], cwd=tmp_path, env={**plain, **laid, "HK_STEPS": path},
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             )  # fmt: skip
-    ended = {each: (*process.communicate(timeout=250), process.returncode) for each, process in begun.items()}
+    ended = {each: (*process.communicate(timeout=STRETCH * 250), process.returncode) for each, process in begun.items()}
     for way, code in WAYS.items():
         assert ended[way, True] == ended[way, False]
         assert ended[way, True][2] == code, ended[way, True]

@@ -12,9 +12,10 @@ from hackathon.profiling.advice import LIMITS
 from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.points import point_json
 from support.paths import TESTS
+from support.patience import STRETCH
 from support.planted_steps import FAULTS, STRENGTHS, apart, planted_shares
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 PROGRAM = TESTS / "support" / "planted_ranks.py"
 POINTS = 0.03
@@ -32,7 +33,7 @@ def test_planted_faults_are_found_in_real_processes(tmp_path: Path, processes: i
             subprocess.Popen([sys.executable, str(PROGRAM), str(run), str(processes), fault, str(strength), str(scale)])
             for (fault, strength), run in runs.items()
         ]  # they sleep most of the time, so all run at once
-        assert [each.wait(timeout=250) for each in begun] == [0] * len(begun)
+        assert [each.wait(timeout=STRETCH * 250) for each in begun] == [0] * len(begun)
         wrong = {each: why for each, run in runs.items() if (why := difference(run, processes, *each))}
         wanted = list(wrong)
         if not wrong:

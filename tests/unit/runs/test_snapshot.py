@@ -20,6 +20,7 @@ from hackathon.runs.source.provenance import differences
 from hackathon.runs.source.snapshot import RUNTIME, take
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
+from support.patience import STRETCH
 from support.runs import SCRIPT, new_run, project, request, without_rights
 
 
@@ -282,7 +283,7 @@ def test_fifos_sockets_and_devices_are_passed_over_with_a_warning(
         done: list[Any] = []
         thread = threading.Thread(target=lambda: done.append(take(folder)), daemon=True)
         thread.start()
-        thread.join(20)
+        thread.join(STRETCH * 60)
     assert done, "a FIFO hung the snapshot"
     assert set(done[0].files) == {"train.py"}
     assert len(done[0].warnings) == 2 and "pipe" in "".join(done[0].warnings)
@@ -436,5 +437,5 @@ def test_a_file_that_becomes_something_else_while_it_is_read(tmp_path: Path, kin
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
-    thread.join(20)
+    thread.join(STRETCH * 60)
     assert raised

@@ -264,12 +264,12 @@ def test_sealed_runs_are_never_asked_about_and_quick(world: World) -> None:
     for path in names:
         path.mkdir()
         (path / "final.json").write_bytes((base.path / "final.json").read_bytes())
-    begin = time.perf_counter()
+    begin = time.process_time()
     found = world.look(*find_runs(base.path.parent))
-    seconds = time.perf_counter() - begin
+    seconds = time.process_time() - begin
     assert {state.state for state in found} == {"TIMEOUT"} and len(found) == 1001
     assert not world.scheduler.calls("status")
-    assert seconds < 3.0  # ten times what it should need; bench measures
+    assert seconds < 3.0  # of a CPU, ten times what it should need; bench measures
 
 
 def test_one_question_about_many_runs(world: World) -> None:

@@ -73,7 +73,7 @@ def test_job_survives_the_command_that_submitted_it(machine: Machine) -> None:
     """Also when the whole session and process group of that command are killed."""
     here = machine.folder / "run"
     here.mkdir()
-    (here / "job.sh").write_text("#HK walltime=60\nuntil [ -e go ]; do sleep 0.05; done; echo done >done\n")
+    (here / "job.sh").write_text("#HK walltime=3600\nuntil [ -e go ]; do sleep 0.05; done; echo done >done\n")
     argv = [sys.executable, "-m", "hackathon.schedulers.local", "submit", "n", str(here), "output", "job.sh"]
     root = ROOT
     shell = subprocess.Popen(
@@ -114,19 +114,19 @@ def test_what_outlives_the_script_is_killed(machine: Machine) -> None:
 
 
 def test_term_comes_before_kill(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HACKATHON_LOCAL_GRACE", "20")
+    monkeypatch.setenv("HACKATHON_LOCAL_GRACE", "200")
     job_id = machine.submit("trap 'echo saved >saved; exit 9' TERM; touch ready; while :; do sleep 0.05; done")
     until((machine.folder / "run-0" / "ready").exists)
     runner.cancel(machine.scheduler, job_id)
     ended = machine.reach(job_id, "CANCELLED")
     assert (machine.folder / "run-0" / "saved").exists()
     assert ended.exit_code == 9
-    assert ended.end and ended.start and ended.end - ended.start < 15
+    assert ended.end and ended.start and ended.end - ended.start < 200
 
 
 def test_script_ends_what_it_started_in_its_own_way(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program whose script passes TERM on is told once."""
-    monkeypatch.setenv("HACKATHON_LOCAL_GRACE", "20")
+    monkeypatch.setenv("HACKATHON_LOCAL_GRACE", "200")
     program = "trap 'echo told >>told; sleep 1; exit 7' TERM; touch ready; while :; do sleep 0.05; done"
     (machine.folder / "program.sh").write_text(program)
     job_id = machine.submit(
@@ -139,19 +139,23 @@ def test_script_ends_what_it_started_in_its_own_way(machine: Machine, monkeypatc
 
 
 def test_walltime_ends_the_tree(machine: Machine) -> None:
-    job_id = machine.submit(ESCAPE + "sleep 300", head="#HK walltime=1\n#HK processes=2 threads=1\n")
-    ended = machine.reach(job_id, "TIMEOUT")
-    assert not any(alive(read_pid(machine.folder / "run-0" / name)) for name in ("inner", "outer"))
-    assert ended.start and ended.end and 1 <= ended.end - ended.start < 10
+    for walltime in (1, 10, 60):  # as long as the script needs to start what escapes
+        job_id = machine.submit(ESCAPE + "sleep 300", head=f"#HK walltime={walltime}\n#HK processes=2 threads=1\n")
+        ended = machine.reach(job_id, "TIMEOUT")
+        here = machine.folder / f"run-{len(machine.ids) - 1}"
+        if all((here / name).exists() and (here / name).read_text().strip() for name in ("inner", "outer")):
+            break
+    assert not any(alive(read_pid(here / name)) for name in ("inner", "outer"))
+    assert ended.start and ended.end and walltime <= ended.end - ended.start < 250
     assert ended.reason == "walltime reached"
 
 
 def test_slots_are_first_come_first_served(machine: Machine) -> None:
-    first = machine.submit("until [ -e go ]; do sleep 0.05; done", head="#HK walltime=60\n#HK processes=3\n")
+    first = machine.submit("until [ -e go ]; do sleep 0.05; done", head="#HK walltime=3600\n#HK processes=3\n")
     machine.reach(first, "RUNNING")
-    large = machine.submit("date +%s.%N >began", head="#HK walltime=60\n#HK processes=2 threads=2\n")
+    large = machine.submit("date +%s.%N >began", head="#HK walltime=3600\n#HK processes=2 threads=2\n")
     until(lambda: machine.state(large).reason == "waiting for free slots")
-    small = machine.submit("date +%s.%N >began", head="#HK walltime=60\n#HK processes=1\n")
+    small = machine.submit("date +%s.%N >began", head="#HK walltime=3600\n#HK processes=1\n")
     until(lambda: runner.queues(machine.scheduler)[0].queued == 2)
     time.sleep(0.6)  # two rounds of the queue: the small one fits beside the first, and still must not pass
     assert [machine.state(job).state for job in (first, large, small)] == ["RUNNING", "QUEUED", "QUEUED"]
@@ -165,7 +169,9 @@ def test_slots_are_first_come_first_served(machine: Machine) -> None:
 def test_job_larger_than_the_machine_runs_alone(machine: Machine) -> None:
     small = machine.submit("until [ -e go ]; do sleep 0.05; done")
     machine.reach(small, "RUNNING")
-    large = machine.submit("until [ -e go ]; do sleep 0.05; done", head="#HK walltime=60\n#HK processes=99 threads=9\n")
+    large = machine.submit(
+        "until [ -e go ]; do sleep 0.05; done", head="#HK walltime=3600\n#HK processes=99 threads=9\n"
+    )
     after = machine.submit("true")
     until(lambda: runner.queues(machine.scheduler)[0].queued == 2)
     assert machine.state(large).state == "QUEUED"
@@ -178,7 +184,7 @@ def test_job_larger_than_the_machine_runs_alone(machine: Machine) -> None:
 
 
 def test_cancel_in_the_queue_never_starts_it(machine: Machine) -> None:
-    first = machine.submit("sleep 300", head="#HK walltime=60\n#HK processes=4\n")
+    first = machine.submit("sleep 300", head="#HK walltime=3600\n#HK processes=4\n")
     machine.reach(first, "RUNNING")
     waiting = machine.submit("touch began")
     assert runner.cancel(machine.scheduler, waiting) is True
@@ -190,7 +196,7 @@ def test_cancel_in_the_queue_never_starts_it(machine: Machine) -> None:
 
 def test_dead_supervisor_takes_the_script_along(machine: Machine) -> None:
     job_id = machine.submit(
-        "setsid sleep 300 & echo $! >left; echo $$ >script; wait", head="#HK walltime=60\n#HK processes=4\n"
+        "setsid sleep 300 & echo $! >left; echo $$ >script; wait", head="#HK walltime=3600\n#HK processes=4\n"
     )
     here = machine.folder / "run-0"
     script, left = read_pid(here / "script"), read_pid(here / "left")
@@ -206,7 +212,7 @@ def test_dead_supervisor_takes_the_script_along(machine: Machine) -> None:
 
 
 def test_supervisor_that_dies_in_the_queue_never_started_the_job(machine: Machine) -> None:
-    first = machine.submit("sleep 300", head="#HK walltime=60\n#HK processes=4\n")
+    first = machine.submit("sleep 300", head="#HK walltime=3600\n#HK processes=4\n")
     machine.reach(first, "RUNNING")
     waiting = machine.submit("touch began")
     until(lambda: runner.queues(machine.scheduler)[0].queued == 1)
@@ -253,13 +259,13 @@ def test_dependency_on_nothing_is_refused(machine: Machine) -> None:
 def test_job_may_submit_a_job_that_outlives_it(machine: Machine) -> None:
     here = machine.folder / "run-0"
     here.mkdir()
-    (here / "next.sh").write_text("#HK walltime=60\nuntil [ -e go ]; do sleep 0.05; done\n")
+    (here / "next.sh").write_text("#HK walltime=3600\nuntil [ -e go ]; do sleep 0.05; done\n")
     argv = machine.scheduler.submit_argv(Submission(here / "next.sh", here, "hk-next", here / "next.out"))
     quoted = " ".join(f"'{word}'" for word in argv)
     machine.reach(machine.submit(quoted, directory=here), "SUCCEEDED")
     (second,) = runner.find(machine.scheduler, "hk-next")
     machine.ids.append(second)
-    assert machine.state(second).state == "RUNNING"
+    machine.reach(second, "RUNNING")
     (here / "go").touch()
     assert machine.reach(second, "SUCCEEDED").exit_code == 0
 

@@ -95,9 +95,10 @@ SAY = 'echo "$CUDA_VISIBLE_DEVICES $(taskset -cp $$ | grep -o "[0-9,-]*$")" >sha
 
 def test_a_killed_job_frees_its_part_at_once(machine: Machine) -> None:
     first = machine.submit(SAY)
-    until((machine.folder / "run-0" / "share").exists, "the first job has its part")
+    share = machine.folder / "run-0" / "share"
+    until(lambda: share.exists() and share.read_text().endswith("\n"), "the first job has its part")
     second = machine.submit(SAY)
-    said = (machine.folder / "run-0" / "share").read_text().split()
+    said = share.read_text().split()
     assert said == ["GPU-a1", str(CORES[0])]
     assert machine.state(second).state == "QUEUED"
     now = json.loads((machine.path(first) / "state.json").read_text())

@@ -110,7 +110,7 @@ def test_edited_script_does_not_change_a_queued_job(machine: Machine, monkeypatc
     monkeypatch.setenv("HACKATHON_LOCAL_SLOTS", "1")
     first = machine.submit("until [ -e go ]; do sleep 0.05; done")
     second = machine.submit("touch old")
-    (machine.folder / "run-1" / "job.sh").write_text("#HK walltime=60\ntouch new\n")
+    (machine.folder / "run-1" / "job.sh").write_text("#HK walltime=3600\ntouch new\n")
     (machine.folder / "run-0" / "go").touch()
     machine.reach(first, "SUCCEEDED")
     machine.reach(second, "SUCCEEDED")
@@ -118,7 +118,7 @@ def test_edited_script_does_not_change_a_queued_job(machine: Machine, monkeypatc
 
 
 def test_submissions_at_the_same_moment_have_their_own_numbers(machine: Machine) -> None:
-    (machine.folder / "job.sh").write_text("#HK walltime=60\ntrue\n")
+    (machine.folder / "job.sh").write_text("#HK walltime=3600\ntrue\n")
     submission = Submission(machine.folder / "job.sh", machine.folder, "hk-many", machine.folder / "output")
     argv = machine.scheduler.submit_argv(submission)
     together = [subprocess.Popen(argv, stdout=subprocess.PIPE) for _ in range(8)]
@@ -143,7 +143,7 @@ def test_killed_submission_leaves_no_job_or_one_that_is_found(machine: Machine) 
     for trial in range(40):
         directory = machine.folder / f"trial-{trial}"
         directory.mkdir()
-        (directory / "job.sh").write_text("#HK walltime=60\ntouch ran\n")
+        (directory / "job.sh").write_text("#HK walltime=3600\ntouch ran\n")
         submission = Submission(directory / "job.sh", directory, f"hk-{trial}", directory / "output")
         child = subprocess.Popen(machine.scheduler.submit_argv(submission), stdout=subprocess.DEVNULL)
         time.sleep(span * dice.uniform(0.5, 1.5))
@@ -168,7 +168,7 @@ def test_killed_submission_leaves_no_job_or_one_that_is_found(machine: Machine) 
 def test_kill_between_the_steps_of_submission(machine: Machine, step: str) -> None:
     directory = machine.folder / "run"
     directory.mkdir()
-    (directory / "job.sh").write_text("#HK walltime=60\ntouch ran\n")
+    (directory / "job.sh").write_text("#HK walltime=3600\ntouch ran\n")
     program = (
         "import os, sys; from hackathon.schedulers.local import state, supervisor, __main__ as command\n"
         f"owner, name = {step.split('.')[0]}, {step.split('.')[1]!r}\n"

@@ -10,6 +10,7 @@ import pytest
 from hackathon.programs.port.port import port
 from hackathon.programs.port.source import SingleGpuProgram
 from support.paths import SAMPLES
+from support.patience import STRETCH
 from support.training import FOREIGN
 
 PROGRAMS = sorted((SAMPLES / "port" / "programs").glob("*.py"))
@@ -28,7 +29,9 @@ ARGUMENTS = {"resume": (["2"], ["4"])}
 def train(command: list[str], folder: Path) -> str:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     environ = kept | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=environ, capture_output=True, text=True, timeout=STRETCH * 120, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
