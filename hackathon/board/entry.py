@@ -318,4 +318,5 @@ def _number(value: Any) -> float | None:
     """Return a moment of this or the next centuries, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) and 0 <= value < 1e11 else None
+    # compared as it is: JSON's whole numbers can be too large for a float, and NaN is nowhere
+    return float(value) if 0 <= value < 1e11 else None

@@ -56,19 +56,20 @@ def command(
     program = None
     if recipe is not None:
         found, program = load.load_recipe(recipe, [folder])
-        lines += [f"recipe: {found.name}", "parameters:"]
+        lines.append(f"recipe: {found.name}")
         unknown = [each for each in given if each not in found.parameters]
         if unknown:
             raise RequestError("cli.no_parameter", name=unknown[0], recipe=found.name)
         # what a study changes is written out; the rest stands there as comments with its default
-        active = {found.scaling.weak.scale_learning_rate, found.scaling.strong.divide, *given}
-        if not active & set(found.parameters):
-            active = {next(iter(found.parameters), None)}
-        for each, declared in found.parameters.items():
-            note = f"   # {localized(declared.help)}" if declared.help else ""
-            value = given.get(each, declared.default)
-            if value is not None:
-                lines.append(f"  {'' if each in active else '# '}{each}: {_value(value)}{note}")
+        values = {each: given.get(each, declared.default) for each, declared in found.parameters.items()}
+        known = {each: value for each, value in values.items() if value is not None}
+        active = {found.scaling.weak.scale_learning_rate, found.scaling.strong.divide, *given} & set(known)
+        active = active or set(list(known)[:1])
+        lines.append("parameters:" if known else "parameters: {}")
+        for each, value in known.items():
+            help_text = found.parameters[each].help
+            note = f"   # {localized(help_text)}" if help_text else ""
+            lines.append(f"  {'' if each in active else '# '}{each}: {_value(value)}{note}")
     else:
         import re
 
@@ -98,10 +99,11 @@ def command(
         profiles.load_cluster(cluster, [folder, *folders_that_count(folder)])
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
+    text = "\n".join(lines)
+    load.load_project(folder, text.encode())  # what is refused is not written: the next try would find it there
     folder.mkdir(parents=True, exist_ok=True)
     made = [path]
-    write_whole(path, "\n".join(lines))
-    load.load_project(folder)
+    write_whole(path, text)
     ignore = folder / ".gitignore"
     if not ignore.exists():
         write_whole(ignore, "runs/\nstudies/\n__pycache__/\n.venv/\n")

@@ -144,7 +144,7 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
 def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) -> WantedDirectory:
     """Return what a team's folder looks like: its group may write, or its members where there is no group.
 
-    The organiser may read and mend it, the team's tutors may read it; when it names none, all tutors of the event.
+    The organiser may read and mend it, the team's tutors and those of the event may read it.
     """
     group = group_id(team.group) if team.group else None
     if team.group and group is None:
@@ -164,7 +164,10 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
             continue
         elif group is None:
             users[known.uid] = everything
-        elif group not in known.groups:
+        elif group in known.groups:
+            # one who is a tutor, too: what a list says of a user goes before what it says of the user's groups
+            users.pop(known.uid, None)
+        else:
             values = {"team": team.name, "user": user, "group": team.group or ""}
             outcome.notes.append(("event.not_in_group", values))
     mode = TEAM_MODE if group is not None else TEAM_MODE & 0o777

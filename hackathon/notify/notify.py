@@ -158,10 +158,17 @@ def messages_of(
         yield from (([notice], text_of(notice, people, pages)) for notice in notices)
         return
     lines = [message("notify.many", count=len(notices))]
+    # what is cut off at the end of a message is never told: the line that counts the rest always has its place
+    room = webhook.LONGEST_TEXT - len(lines[0]) - len("\n" + message("notify.more", count=len(notices)))
     for notice in notices[:LISTED]:
-        lines.append(f"• {line_of(notice, people)}" + (f" {link_of(notice, pages)}" if pages else ""))
-    if len(notices) > LISTED:
-        lines.append(message("notify.more", count=len(notices) - LISTED))
+        line = f"• {line_of(notice, people)}" + (f" {link_of(notice, pages)}" if pages else "")
+        room -= len("\n" + line)
+        if room < 0:
+            break
+        lines.append(line)
+    told = len(lines) - 1
+    if told < len(notices):
+        lines.append(message("notify.more", count=len(notices) - told))
     yield list(notices), "\n".join(lines)
 
 

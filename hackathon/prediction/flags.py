@@ -60,8 +60,13 @@ def flags(series: Series) -> list[Flag]:
 
 def good_rows(series: Series, found: Sequence[Flag]) -> tuple[MeasuredSize, ...]:
     """Return the rows that are no outliers."""
-    bad = {flag.processes for flag in found if flag.kind in OUTLIERS}
+    bad = outliers(found)
     return tuple(row for row in series.rows if row.processes not in bad)
+
+
+def outliers(found: Sequence[Flag]) -> frozenset[int]:
+    """Return the sizes whose rows are outliers."""
+    return frozenset(flag.processes for flag in found if flag.kind in OUTLIERS)
 
 
 def _allowed(one: MeasuredSize, other: MeasuredSize) -> float:

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hackathon.prediction.advice import advice
-from hackathon.prediction.flags import flags, good_rows
+from hackathon.prediction.flags import flags, good_rows, outliers
 from hackathon.prediction.laws import LAWS, beside
 from hackathon.prediction.mixture import weights
 from hackathon.prediction.next_run import next_run
@@ -74,6 +74,7 @@ def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, 
         raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
     series = series.placed(known.per_node)
     found = flags(series)
+    series = replace(series, outliers=outliers(found))
     rows = good_rows(series, found)
     if not rows:
         raise RequestError("predict.no_good_row", series=series.name or "–")

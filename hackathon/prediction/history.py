@@ -108,7 +108,10 @@ def _loss(rows: Sequence[MeasuredSize], anchor: MeasuredSize, target: MeasuredSi
     elif anchor.nodes or target.nodes:
         return None
     else:
-        line = [(math.log(row.processes), math.log(row.cost)) for row in rows]
+        best: dict[int, float] = {}  # one size may have been measured on few nodes and on many
+        for row in rows:
+            best[row.processes] = min(row.cost, best.get(row.processes, math.inf))
+        line = [(math.log(processes), math.log(cost)) for processes, cost in best.items()]
         start, end = math.log(anchor.processes), math.log(target.processes)
     if len(line) < 2 or line[0][0] > start + 1e-9 or line[-1][0] <= start + 1e-9:
         return None

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hackathon.text.json_fields import finite
+
 OPERATION = "all-reduce"
 """Its name in what `hackathon clusters measure` keeps."""
 
@@ -91,16 +93,15 @@ def _line(value: object) -> tuple[float, float, float] | None:
     """Return (seconds, bytes per second, largest bytes) of one fit; None for what is none."""
     if not isinstance(value, Mapping):
         return None
-    start, rate = value.get("alpha_us"), _positive(value.get("beta_gb_s"))
-    if rate is None or isinstance(start, bool) or not isinstance(start, (int, float)) or not math.isfinite(start):
+    start, rate = finite(value.get("alpha_us")), _positive(value.get("beta_gb_s"))
+    if start is None or rate is None:
         return None
     return max(0.0, start) / 1e6, rate * 1e9, _positive(value.get("to_bytes")) or 0.0
 
 
 def _positive(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if math.isfinite(value) and value > 0 else None
+    found = finite(value)
+    return found if found is not None and found > 0 else None
 
 
 NO_NETWORK = Network()

@@ -85,17 +85,24 @@ class Series:
     """What has been assumed about it, as ids of warnings."""
     capacity: int | None = None
     """Processes that a node holds, where somebody said it."""
+    outliers: frozenset[int] = frozenset()
+    """Sizes whose rows do not count."""
 
     @property
     def per_node(self) -> int | None:
         """Processes of a full node, None when nodes are not known.
 
-        Rows on several nodes tell; rows inside one node tell only how many it holds at least.
+        Rows on several nodes tell; rows inside one node tell only how many it holds at least. An outlier does not tell
+        where rows on several nodes count: nothing that counts would be as dense.
         """
-        shares = [math.ceil(row.processes / row.nodes) for row in self.rows if row.nodes]
+        placed = [row for row in self.rows if row.nodes]
+        counted = [row for row in placed if row.processes not in self.outliers]
+        if any((row.nodes or 1) > 1 for row in counted):
+            placed = counted
+        shares = [math.ceil(row.processes / (row.nodes or 1)) for row in placed]
         if not shares:
             return self.capacity
-        several = any((row.nodes or 1) > 1 for row in self.rows)
+        several = any((row.nodes or 1) > 1 for row in placed)
         return max(shares) if several else max(*shares, self.capacity or 0)
 
     @property

@@ -98,9 +98,9 @@ def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, pr
     check = RecordedCheck.from_json(request.get("check"))
     found = []
     for number, one in enumerate(made):
-        runs = parts[number].runs if len(parts) == len(made) else study.runs
+        part = parts[number] if len(parts) == len(made) else study
         known = Knowledge(
-            others=beside, physics=physics_of(runs, cluster, one.mode), price=price_of(study, rates),
+            others=beside, physics=physics_of(part.runs, cluster, one.mode), price=price_of(part, rates),
             tokens=tokens_of(_gpus_of(study.runs), rates),
         )  # fmt: skip
         found.append(SeriesKnowledge(one, known, tuple(own[number]), check))

@@ -111,26 +111,40 @@ def others(study: StudyRuns, studies: Iterable[StudyRuns], memory: Memory) -> li
 def price_of(study: StudyRuns, rates: Rates | None) -> Price:
     """Return what a run of a study takes at a size: seconds and tokens, from how long its successful runs took.
 
-    In weak scaling each process keeps its work, so the time follows the cost of one unit; in strong scaling it follows
-    the rate. Time that does not scale, such as reading data once, is in it as if it did.
+    At a size that ran it is their time. Elsewhere, in weak scaling where each process keeps its work, it follows the
+    cost of one unit; in strong scaling, and where all sizes do the same work in fewer steps (so many epochs of the same
+    data), it follows the rate. Time that does not scale, such as reading data once, is in it as if it did.
     """
     ended = [run for run in study.runs if run.state == SUCCEEDED and run.seconds and run.processes]
     sizes = sorted({run.processes for run in ended})
+    shared = study.mode == STRONG or _same_work(ended)
 
     def price(processes: int, cost: float, nodes: int | None) -> tuple[float | None, float | None]:
         if not sizes:
             return None, None
-        base = sizes[0]
+        base = processes if processes in sizes else sizes[0]
         runs = [run for run in ended if run.processes == base]
-        seconds = median(run.seconds or 0.0 for run in runs) * cost
-        if study.mode == STRONG:
-            seconds *= base / processes
+        seconds = median(run.seconds or 0.0 for run in runs)
+        if base != processes:
+            seconds *= cost * base / processes if shared else cost
         if nodes is None:
             return seconds, None
         gpus = max((run.gpus / max(1, run.nodes) for run in runs), default=0.0)
         return seconds, spent(nodes * seconds, nodes * gpus * seconds, rates).tokens
 
     return price
+
+
+def _same_work(runs: Iterable[RunEntry]) -> bool:
+    """Return whether runs of all sizes saw the same number of samples rather than each process; False: not known."""
+    samples: dict[int, list[float]] = {}
+    for run in runs:
+        if run.work and run.step and run.work > 0 and run.step > 0:
+            samples.setdefault(run.processes, []).append(run.work * run.step)
+    if len(samples) < 2:
+        return False
+    small, large = min(samples), max(samples)
+    return median(samples[large]) / median(samples[small]) < math.sqrt(large / small)
 
 
 def network_of(cluster: str) -> Network:

@@ -9,6 +9,7 @@ from hackathon.logs.formats import FORMATS, WORDS, Speaker
 from hackathon.logs.lines import read_lines
 from hackathon.logs.metrics import LONGEST, METER, rank_files
 from hackathon.logs.patterns import may_take_long
+from hackathon.logs.values import number
 from hackathon.logs.words import ALL, EACH
 from hackathon.runs.directory import RunDirectory
 
@@ -36,27 +37,43 @@ def places(run: RunDirectory, patterns: Mapping[str, Mapping[str, Any]]) -> dict
 
     Own patterns first, then the Meter, then the known formats. Patterns that may take long are not looked for here.
     """
-    found = _by_formats(run) | _by_meter(run)
-    own = {
+    return _by_formats(run) | _by_meter(run) | _by_patterns(run, _own(patterns))
+
+
+def _own(patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
+    """Return metric → its own pattern, where that cannot take long."""
+    return {
         name: re.compile(str(entry["pattern"]))
         for name, entry in patterns.items()
         if entry.get("pattern") and not may_take_long(str(entry["pattern"]))
     }
-    return found | _by_patterns(run, own)
 
 
 def counted(run: RunDirectory) -> int:
-    """Return how many lines of the first log that tells anything have a metric of a known format."""
+    """Return how many lines of the first log that tells anything have a metric: of a known format, or an own pattern.
+
+    Of own patterns the one that finds most counts, without the values that its metric passes over at the start.
+    """
+    metrics = run.known().metrics
+    own = _own(metrics)
     for _, lines in _logs(run):
         speaker = Speaker(FORMATS)
         count = 0
+        found = {name: -int(metrics[name].get("skip_first", 0)) for name in own}
         for line in lines:
             before = _seen(speaker)
             speaker.read(line)
             count += _seen(speaker) > before
-        if count:
-            return count
+            for name, pattern in own.items():
+                found[name] += _has_number(pattern, line[:LONGEST])
+        if most := max(count, *found.values(), 0):
+            return most
     return 0
+
+
+def _has_number(pattern: re.Pattern[str], text: str) -> bool:
+    """Return whether a pattern finds a number, as `logs.metrics.scan` takes it."""
+    return any(number(each[1] if pattern.groups else each[0]) is not None for each in pattern.finditer(text))
 
 
 def _seen(speaker: Speaker) -> int:
@@ -78,10 +95,10 @@ def _by_formats(run: RunDirectory) -> dict[str, MetricPlace]:
     found: dict[tuple[str, str], MetricPlace] = {}
     for name, lines in _logs(run):
         speaker = Speaker(FORMATS, shared=name == "logs/job.log")
-        for number, line in enumerate(lines, 1):
+        for at, line in enumerate(lines, 1):
             speaker.read(line)
             for form, metric in speaker.values.keys() - found.keys():
-                found[form, metric] = MetricPlace(name, number, line, titles[form])
+                found[form, metric] = MetricPlace(name, at, line, titles[form])
         if found:
             break
     order = [form.name for form in FORMATS]
@@ -96,13 +113,13 @@ def _by_meter(run: RunDirectory) -> dict[str, MetricPlace]:
 
     found: dict[str, MetricPlace] = {}
     for path in rank_files(run.path / "metrics", ".jsonl")[:1]:
-        for number, line in enumerate(read_lines(path, torn=True, last=METER), 1):
+        for at, line in enumerate(read_lines(path, torn=True, last=METER), 1):
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):
                 continue
             for metric in value if isinstance(value, dict) else ():
-                found.setdefault(str(metric), MetricPlace(f"metrics/{path.name}", number, line, "meter"))
+                found.setdefault(str(metric), MetricPlace(f"metrics/{path.name}", at, line, "meter"))
     return found
 
 
@@ -112,8 +129,8 @@ def _by_patterns(run: RunDirectory, own: Mapping[str, re.Pattern[str]]) -> dict[
         missing = {metric: pattern for metric, pattern in own.items() if metric not in found}
         if not missing:
             break
-        for number, line in enumerate(lines, 1):
+        for at, line in enumerate(lines, 1):
             for metric, pattern in missing.items():
                 if metric not in found and pattern.search(line[:LONGEST]):
-                    found[metric] = MetricPlace(name, number, line, "pattern")
+                    found[metric] = MetricPlace(name, at, line, "pattern")
     return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from hackathon.diagnosis.doubts import judge
@@ -10,6 +11,7 @@ from hackathon.diagnosis.findings import Finding
 from hackathon.diagnosis.silent import training
 from hackathon.logs.final import final_numbers, metric_unit
 from hackathon.logs.values import number
+from hackathon.profiling.meters import shares_of_run
 from hackathon.rehearsal.rehearsal import ended_by_us
 from hackathon.rehearsal.told import MetricPlace, places
 from hackathon.runs.directory import RunDirectory
@@ -77,7 +79,7 @@ class Understood:
     @property
     def good(self) -> bool:
         """Whether it ran until it had shown enough."""
-        return self.state.state == SUCCEEDED or (self.ended not in ("", "silent") and bool(self.metrics))
+        return self.state.state == SUCCEEDED or (self.ended != "" and bool(self.metrics))
 
     @property
     def throughput(self) -> ToldMetric | None:
@@ -143,6 +145,9 @@ def _step(facts: RunFacts, values: Mapping[str, float], batch: Quantity) -> Quan
         return Quantity(1 / values["steps_per_s"], "step_by_rate")
     if batch.value and values.get("samples_per_s", 0) > 0:
         return Quantity(batch.value / values["samples_per_s"], "step_by_batch")
+    shares = shares_of_run(facts.path, facts.record.processes)
+    if shares is not None:
+        return Quantity(fmean(each.seconds for each in shares.ranks), "step_by_recorder")
     return Quantity(None, "step_unknown")
 
 

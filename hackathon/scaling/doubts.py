@@ -129,9 +129,9 @@ def point_doubts(
         found.append(Doubt("base-mismatch", {"base": str(base["processes"]), "smallest": str(smallest)}))
     if base is not None and _super_linear(point, base):
         found.append(Doubt("super-linear", {"efficiency": f"{100 * point['efficiency']:.1f}"}))
-    if before is not None and _inside_noise(point, before):
-        values = {"processes": str(before["processes"]), "deviation": f"{_deviation([point, before]):.4g}"}
-        found.append(Doubt("noise", values))
+    noise = _noise([point, before]) if before is not None else None
+    if before is not None and noise is not None and abs(point["speedup"] - before["speedup"]) < noise:
+        found.append(Doubt("noise", {"processes": str(before["processes"]), "deviation": f"{noise:.4g}"}))
     return [each.to_json() for each in found]
 
 
@@ -148,13 +148,11 @@ def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
     return bool(efficiency - 1 > SIGMAS * sigma)
 
 
-def _inside_noise(point: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """Return whether the step from the previous point is smaller than the spread of the repeats."""
-    if any(each["spread"]["stdev"] is None for each in (point, before)):
-        return False
-    return bool(abs(point["value"] - before["value"]) < _deviation([point, before]))
+def _noise(points: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return the larger standard deviation of points over their repeats, as a speed-up; None where one has none.
 
-
-def _deviation(points: Sequence[Mapping[str, Any]]) -> float:
-    """Return the larger standard deviation of points over their repeats, in the metric's unit."""
-    return max(float(point["spread"]["stdev"]) for point in points)
+    Values themselves would not do: the time of a step whose work grows with the processes had better not change at all.
+    """
+    if any(each["spread"]["stdev"] is None or each["speedup"] is None for each in points):
+        return None
+    return max(float(each["speedup"] * each["spread"]["stdev"] / each["value"]) for each in points)

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +14,7 @@ from hackathon.survey.statistics import item
 from hackathon.text.csv_cells import harmless
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
+from hackathon.text.json_fields import finite
 from hackathon.text.messages import localized
 
 SCHEMA_VERSION = 1
@@ -129,9 +129,9 @@ def _item(value: Mapping[str, Any]) -> ItemSummary:
 
 
 def _finite(value: Any) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"no number: {value}")
+    number = finite(value)
+    if number is None:
+        raise ValueError("no number")
     return number
 
 

@@ -81,7 +81,7 @@ def train(model: pipeline.AutoParallel, data, args: argparse.Namespace, me, devi
     done = pipeline.load(model, args.resume, steps, me)
     should_stop = Stopper(lambda number: pipeline.from_rank_zero(number, device))
     samples = args.batch_size * me.world_size
-    stopped = False
+    stopped, loss = False, None
     while done < steps and not stopped:
         epoch, first = divmod(done, data.steps)
         for batch in data.epoch(epoch, first):
@@ -97,7 +97,7 @@ def train(model: pipeline.AutoParallel, data, args: argparse.Namespace, me, devi
             with meter.phase("pause"):  # stopped: the walltime is nearly over, and the next job goes on from here
                 meter.flush()
                 pipeline.save(model, me)
-    numbers = {**pipeline.facts(model, plan, me, device), "stopped": stopped, "loss": loss if done else None}
+    numbers = {**pipeline.facts(model, plan, me, device), "stopped": stopped, "loss": loss}
     with meter.phase("pause"):
         if data.test is not None and not stopped:
             numbers["accuracy"] = evaluate(model, data.test)

@@ -106,6 +106,7 @@
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       if (!next.querySelector("main")) return;
       const logs = reading();
+      const [fields, active] = [written(), document.activeElement];
       const [top, anchor] = place();
       const parts = snapshot(next);
       const live = [...document.querySelectorAll("main, footer.site")];
@@ -113,6 +114,7 @@
         live.forEach((part, number) => change(part, shown[number], parts[number]));
         shown = parts;
       }
+      keep(fields, active);
       document.title = next.title;
       good = true;
       for (const [log, top] of logs) log.scrollTop = top - log.scrollHeight;
@@ -137,6 +139,44 @@
   function selecting() {
     const selection = getSelection();
     return Boolean(selection && !selection.isCollapsed && main.contains(selection.anchorNode));
+  }
+
+  // What somebody writes
+
+  const typed = (field) => field.value !== field.defaultValue;
+
+  // Fields that hold what is not sent yet, the one that has the focus, and their forms.
+  function written() {
+    const fields = [...document.querySelectorAll(".kept textarea[id], main textarea[id]")];
+    const wanted = fields.filter((field) => typed(field) || field === document.activeElement);
+    return wanted.map((field) => [field, field.form]);
+  }
+
+  // A field that was made anew with what is around it comes back as it was; one whose form is gone is kept above the
+  // page, in its form, until it is sent or emptied.
+  function keep(fields, active) {
+    for (const [field, form] of fields) {
+      if (main.contains(field)) continue;
+      const place = main.querySelector(`#${CSS.escape(field.id)}`);
+      if (place) {
+        field.closest(".kept")?.remove();
+        place.replaceWith(field);
+        for (let each = field; (each = each.parentElement?.closest("details")); ) each.open = true;
+      } else if (!field.isConnected && typed(field)) {
+        hold(form?.contains(field) ? form : field);
+      }
+    }
+    if (active?.isConnected && active !== document.activeElement) active.focus({ preventScroll: true });
+  }
+
+  function hold(form) {
+    const [box, words] = [document.createElement("section"), document.createElement("p")];
+    box.className = "kept";
+    words.setAttribute("role", "alert");
+    words.textContent = notice?.dataset.typed ?? "";
+    box.append(words, form);
+    box.addEventListener("input", () => [...box.querySelectorAll("textarea")].some(typed) || box.remove());
+    main.before(box);
   }
 
   // The ends of logs are laid out from below: they show their newest line, and keep it in view, by themselves. Who has

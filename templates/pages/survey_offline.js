@@ -33,13 +33,28 @@
     for (const chooser of choosers) chooser.setAttribute("aria-pressed", String(chooser.dataset.to === shown.dataset.language));
   }
 
+  // A required question of which several boxes may be ticked has none ticked: no single box is `required`.
+  function unticked(field) {
+    const boxes = field.type === "checkbox" ? field.closest("[data-needed]")?.querySelectorAll("input") : null;
+    return Boolean(boxes) && boxes[0] === field && ![...boxes].some((each) => each.checked);
+  }
+
+  // Whether a number lies beyond its limits; with a unit or other words after it only `import` can tell.
+  function beyond(field) {
+    let word = field.value.normalize("NFKC").trim().replace("−", "-");
+    if (/^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(word)) word = word.replaceAll(",", "");
+    if (!/^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(word)) return false;
+    return Number(word) < Number(field.dataset.least) || Number(word) > Number(field.dataset.most);
+  }
+
   function check(form) {
     for (const field of form.elements) {
       if (!field.name) continue;
       field.setCustomValidity("");
       const over = field.dataset.longest ? [...field.value].length - Number(field.dataset.longest) : 0;
       if (over > 0) field.setCustomValidity(form.dataset.long.replace("{count}", over));
-      else if (field.validity.valueMissing || (field.required && !field.value.trim()))
+      else if (field.dataset.range && beyond(field)) field.setCustomValidity(field.dataset.range);
+      else if (field.validity.valueMissing || (field.required && !field.value.trim()) || unticked(field))
         field.setCustomValidity(field.name === "t" ? form.dataset.code : form.dataset.missing);
     }
     return form.reportValidity();

@@ -78,7 +78,7 @@ def test_code_that_means_something_to_grid_engine_does_not_reach_it(site: Site, 
 def test_interpreter_that_is_missing(site: Site) -> None:
     """The job gets stuck in Eqw: it never runs, and the reason is said; it can be cancelled."""
     site.write_profile(queues={"short.q": {"nodes": 1}}, dialect={}, directives=["-S /no/such/shell"])
-    run = site.submit()
+    run = site.submit("--walltime", "60")  # within the limit of that queue
     until(lambda: lab_of(site).state(run.job_id) == "Eqw", "the error")
     later()
     found = site.state(run)
@@ -108,7 +108,6 @@ def test_master_that_is_killed_and_comes_back(site: Site) -> None:
     assert site.await_state(run, "SUCCEEDED")
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_host_that_dies(site: Site) -> None:
     """The job stays in the list for as long as the host is away; when it comes back, the record says what happened."""

@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from hackathon.rehearsal.rehearsal import note_end, steps_of
+from hackathon.rehearsal.understood import understand
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.states import RunStatus
 from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH
+from support.recorded_run import RecordedRun
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 CURVES = TESTS / "recipes/own_code/curves"
@@ -122,6 +127,47 @@ def test_a_program_that_fails_is_told_its_cause_with_its_line(
               if each["severity"] == "error"]  # fmt: skip
     assert ("train.py", line) in causes, found["files"]
     assert any(said in json.dumps(file) for file in found["files"])
+
+
+def test_a_long_program_whose_numbers_only_the_projects_patterns_know_is_ready(
+    backend: Backend, tmp_path: Path
+) -> None:
+    program = (
+        "import time\n"
+        "for step in range(100_000):\n"
+        "    time.sleep(0.05)\n"
+        "    print(f'step {step} pace: 812.3', flush=True)\n"
+    )
+    metrics = {"samples_per_s": {"pattern": "pace: ([0-9.]+)", "skip_first": 2}}
+    site = project(backend, tmp_path / "patterned", program, metrics=metrics)
+    found = rehearse(site, "--processes", "1", code=0)
+    assert found["ready"] is True and found["runs"][0]["ended"] == "steps", found
+    (rate,) = found["runs"][0]["metrics"]
+    assert (rate["name"], rate["value"], rate["by"]) == ("samples_per_s", 812.3, "pattern")
+
+
+PACE = "pace: ([0-9.]+)"
+SLOW = ".*pace: .* ([0-9.]+)"
+"""An expression that may take long, so it is not looked for while the program runs."""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "count", "good"),
+    [(PACE, "pace: 812.3", 5, True), (SLOW, "pace: now 812.3", 0, True), (PACE, "pace: ...", 0, False),
+     (PACE, "nothing", 0, False)],
+)  # fmt: skip
+def test_values_of_own_patterns_are_counted_and_enough(
+    tmp_path: Path, pattern: str, line: str, count: int, good: bool
+) -> None:
+    metrics = {"samples_per_s": {"pattern": pattern, "skip_first": 3}}
+    made = RecordedRun(tmp_path / "run", 1, metrics=metrics)
+    made.log(0, *[line] * 8)
+    run = RunDirectory(made.path)
+    assert steps_of(run) == count
+    (run.path / "client").mkdir()
+    note_end(run, "silent")
+    seen = understand(run, RunStatus(run.id, "CANCELLED"))
+    assert (seen.ended, seen.good) == ("silent", good)
 
 
 def test_its_runs_are_no_results(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:

@@ -15,7 +15,7 @@ from support.backends import LocalBackend, Site, until
 from support.injected import injected
 from support.trouble import ask, hidden_in, in_both_languages, later, runs_in, write_project
 
-SIZE = 400 * 1024
+SIZE = 600 * 1024
 """Bytes of the disk: a run with the 60 kB of source below fits, ten do not."""
 WAITS = """
 import os, time

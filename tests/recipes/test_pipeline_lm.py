@@ -149,6 +149,11 @@ def test_resnet_learns_alike_and_goes_on(tmp_path: Path, warm_python: str) -> No
     assert all(torch.allclose(left[name].float(), right[name].float(), rtol=1e-3, atol=1e-3) for name in left)
     assert two.final()["accuracy"] == pytest.approx(one.final()["accuracy"], abs=0.02)
     assert two.final()["accuracy"] > 0.8
+    # a later segment of a chain finds nothing left to train: it only has the numbers to tell
+    (path,) = (one.run / "checkpoints").iterdir()
+    learnt = one.final()["accuracy"]
+    one.train(1, "--epochs", "2", "--batch-size", "128", "--resume", str(path))
+    assert one.final()["accuracy"] == learnt and one.final()["loss"] is None
 
 
 @pytest.mark.mpi

@@ -386,17 +386,22 @@ def unseeded(out: Path) -> dict[str, Any]:
 
 
 class Built(nn.Module):
-    """A model whose parts initialise themselves; its output layer is tied."""
+    """A model that has a weight beside parts which initialise themselves; its output layer is tied."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.scale = nn.Parameter(torch.empty(4))
+        self.mix = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
         self.words = nn.Embedding(7, 4)
         self.lines = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
         self.norm, self.head = nn.BatchNorm1d(4), nn.Linear(4, 7, bias=False)
         self.head.weight = self.words.weight
 
+    def reset_parameters(self) -> None:
+        nn.init.uniform_(self.scale, 0.5, 1.5)
+
     def forward(self, text: torch.Tensor) -> torch.Tensor:
-        x = self.words(text).mean(1)
+        x = self.mix(self.words(text)).mean(1) * self.scale
         for line in self.lines:
             x = x + line(x).relu()
         return self.head(self.norm(x)).logsumexp(-1).mean()  # type: ignore[no-any-return]
@@ -428,7 +433,8 @@ def on_meta(out: Path) -> dict[str, Any]:
     total = sum(each.numel() for each in model.parameters())
     return {
         "apart": max(largest(states[0], each) for each in states[1:]),
-        "numbers": float(states[0][0].std()), "less": all(each < total for each in most),
+        "numbers": float(start["words.weight"].std()), "finite": all(bool(e.isfinite().all()) for e in start.values()),
+        "less": all(each < total for each in most),
     }  # fmt: skip
 
 

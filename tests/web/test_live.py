@@ -37,6 +37,9 @@ TEMPLATE = """{% extends "layout.html.j2" %}
 <p>{{ words }}</p></details>
 </section>
 {% endfor %}
+{% for word in words.split() %}<details class="about"><summary>About</summary>
+<form id="form-{{ word }}"><input type="hidden" name="about" value="{{ word }}">
+<textarea id="words-{{ word }}" name="text"></textarea></form></details>{% endfor %}
 <p id="still">Some words that stay as they are</p>
 <p><a id="here" href="?">Link</a></p>
 <details class="log log-tail" open><summary>Log</summary>
@@ -145,6 +148,76 @@ def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> N
     expect(page.locator("#runs li")).to_have_text(["none"])
     page.evaluate("getSelection().removeAllRanges()")
     expect(page.locator("#runs li")).to_have_text(["run-a"])
+
+
+def test_what_is_typed_stays_while_its_form_stays(page: Page, served: Served) -> None:
+    tell(served.watch, "a", "b")
+    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
+    page.locator("#words-run-a").fill("half an answer")
+    tell(served.watch, "a", "b", "c")
+    expect(page.locator("#runs li")).to_have_text(["run-a", "run-b", "run-c"])
+    expect(page.locator("#words-run-a")).to_have_value("half an answer")
+    expect(page.locator(".kept")).to_have_count(0)
+
+
+def test_what_is_typed_moves_with_its_form(page: Page, served: Served) -> None:
+    tell(served.watch, "a", "b", "c")
+    expect(page.locator("#runs li")).to_have_count(3)
+    for name in "abc":
+        page.locator(f"#form-run-{name}").evaluate("form => form.closest('details').open = true")
+        page.locator(f"#words-run-{name}").fill(f"answer to {name}")
+    page.locator("#words-run-b").focus()
+    page.locator("#words-run-b").evaluate("field => field.setSelectionRange(3, 6)")
+    tell(served.watch, "c", "b", "a")
+    expect(page.locator("#runs li")).to_have_text(["run-c", "run-b", "run-a"])
+    for name in "abc":
+        expect(page.locator(f"#form-run-{name} #words-run-{name}")).to_have_value(f"answer to {name}")
+        expect(page.locator(f"#words-run-{name}")).to_be_visible()
+    assert page.evaluate("document.activeElement.id") == "words-run-b"
+    assert page.evaluate("[document.activeElement.selectionStart, document.activeElement.selectionEnd]") == [3, 6]
+    expect(page.locator(".kept")).to_have_count(0)
+    assert page.said == []  # type: ignore[attr-defined]
+
+
+def test_what_is_typed_is_kept_when_its_form_goes(page: Page, served: Served) -> None:
+    tell(served.watch, "a", "b")
+    expect(page.locator("#runs li")).to_have_count(2)
+    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
+    field, kept = page.locator("#words-run-a"), page.locator(".kept")
+    field.press_sequentially("half an ")
+    tell(served.watch, "b")
+    # the page goes on without it
+    expect(page.locator("#runs li")).to_have_text(["run-b"])
+    expect(page).to_have_title("run-b")
+    expect(kept).to_contain_text("what you wrote is kept here")
+    page.keyboard.type("answer")  # it still has the focus
+    tell(served.watch, "b", "c")
+    expect(page.locator("#runs li")).to_have_text(["run-b", "run-c"])
+    expect(field).to_have_value("half an answer")
+    # it can still be sent, as a part of the form that it was in
+    assert field.evaluate("field => [...new FormData(field.form)]") == [["about", "run-a"], ["text", "half an answer"]]
+    # when what it was about comes back, it goes back to its place
+    tell(served.watch, "a", "c")
+    expect(kept).to_have_count(0)
+    expect(page.locator("main #form-run-a #words-run-a")).to_have_value("half an answer")
+    assert page.evaluate("document.activeElement.id") == "words-run-a"
+    tell(served.watch, "c")
+    expect(kept).to_have_count(1)
+    field.fill("")
+    expect(kept).to_have_count(0)
+    tell(served.watch, "c", "d")
+    expect(page.locator("#runs li")).to_have_text(["run-c", "run-d"])
+    expect(kept).to_have_count(0)
+    assert page.said == []  # type: ignore[attr-defined]
+
+
+def test_a_field_without_words_is_not_kept(page: Page, served: Served) -> None:
+    tell(served.watch, "a", "b")
+    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
+    page.locator("#words-run-a").focus()
+    tell(served.watch, "b")
+    expect(page.locator("#runs li")).to_have_text(["run-b"])
+    expect(page.locator(".kept")).to_have_count(0)
 
 
 def test_a_lost_connection_is_told(page: Page, served: Served) -> None:

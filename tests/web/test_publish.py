@@ -362,6 +362,35 @@ def test_only_what_has_changed_is_made_anew(tmp_path: Path) -> None:
     assert "team-aurora.html" in publish(_source(folder), out).made
 
 
+def test_what_the_organiser_corrects_beside_the_runs_comes_online(tmp_path: Path) -> None:
+    folder, out = tmp_path / "event", tmp_path / "out"
+    write_event(folder, 2)
+    references = folder / "templates" / "plots" / "references.yaml"
+    profile = folder / "templates" / "clusters" / "reedbush-h.yaml"
+    for path in (references, profile):
+        path.parent.mkdir(parents=True)
+        shutil.copy(ROOT / "templates" / path.parent.name / path.name, path)
+    first = publish(_source(folder), out)
+    assert publish(_source(folder), out).made == []
+    told = yaml.safe_load(references.read_text("utf-8"))
+    told["target"]["title"] = "a corrected rule of thumb"
+    references.write_text(yaml.safe_dump(told, allow_unicode=True), "utf-8")
+    second = publish(_source(folder), out)
+    assert "a corrected rule of thumb" in (second.folder / "scaling.html").read_text("utf-8")
+    value = yaml.safe_load(profile.read_text("utf-8"))
+    value["title"] = "Reedbush, corrected"
+    profile.write_text(yaml.safe_dump(value, allow_unicode=True), "utf-8")
+    assert "Reedbush, corrected" in (publish(_source(folder), out).folder / "cluster.html").read_text("utf-8")
+    project = folder / "aurora" / "train" / "project.yaml"
+    project.write_text("title: Ice in satellite images\n", "utf-8")
+    named = set(publish(_source(folder), out).made)
+    assert "team-aurora.html" in named and "team-2.html" not in named and "index.html" not in named
+    profile.write_text("title: [\n", "utf-8")  # a wrong file is told on the page, and that is no change each time
+    assert "cluster.html" in publish(_source(folder), out).made
+    assert publish(_source(folder), out).made == []
+    assert set(first.files) == set(second.files)
+
+
 def test_what_is_gone_leaves_the_site(tmp_path: Path) -> None:
     folder, out = tmp_path / "event", tmp_path / "out"
     write_event(folder, 2)

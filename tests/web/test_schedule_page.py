@@ -87,6 +87,24 @@ def test_a_night_goes_on_after_midnight(source: Catalog) -> None:
     assert not _view(_at(replace(source, event=event), "2019-01-25 02:30")).on
 
 
+@pytest.mark.parametrize(
+    ("now", "day"),
+    [
+        ("2019-01-24 10:30", ""),  # nothing is on, and the next item is hours away, but today
+        ("2019-01-24 15:30", "Fri, 25 January 2019"),
+        ("2019-01-25 00:30", ""),  # the night before goes on
+    ],
+)
+def test_the_day_is_named_only_where_it_is_another(source: Catalog, now: str, day: str) -> None:
+    assert source.event is not None
+    items = [("2019-01-24", "09:00", "10:00"), ("2019-01-24", "14:00", "15:00"), ("2019-01-24", "22:00", "26:00"),
+             ("2019-01-25", "13:00", "14:00")]  # fmt: skip
+    if day:
+        del items[2]
+    event = replace(source.event, schedule=[Item("x", *each) for each in items])
+    assert _view(_at(replace(source, event=event), now)).next_day == day
+
+
 def test_the_site_shows_it_only_where_it_is_published(source: Catalog) -> None:
     assert source.event is not None
     secret = replace(source.event, publish=replace(source.event.publish, schedule=False))

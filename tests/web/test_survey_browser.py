@@ -17,6 +17,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
 from hackathon.survey.collection import Collection
+from hackathon.survey.values import read_stored
 from hackathon.web.survey_form.offline import offline_page, sheet
 from support.pages.browser import DESKTOP, PATIENCE, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
 from support.patience import STRETCH
@@ -252,6 +253,42 @@ def test_the_offline_page_saves_what_import_takes(
     _import(survey.event_folder, saved)
     assert len(answered(survey, "ネットなし")) == 1
     assert survey.token_state(token) == "spent"
+
+
+def test_the_offline_page_saves_nothing_that_import_refuses(browser: Browser, tmp_path: Path) -> None:
+    questions = [{**each, "required": each["kind"] == "choices"} for each in QUESTIONS]
+    survey = write_survey(tmp_path / "event", questions=questions)
+    (token,) = survey.open(1)
+    file = tmp_path / "form.html"
+    file.write_text(offline_page(NAME, survey.digest, survey.survey, "T"), "utf-8")
+    looking = Looking(browser, file.as_uri(), locale="en-US")
+    page, saves = looking.page, []
+    page.on("download", lambda each: saves.append(each))
+    page.goto(file.as_uri())
+    form = page.locator("form:visible")
+    form.get_by_label("code").fill(token)
+    boxes, hours = form.get_by_role("group", name="What did you use?"), form.get_by_label("Hours of preparation")
+    problem = "field => field.validationMessage"
+    form.get_by_role("button").click()
+    first = boxes.get_by_role("checkbox").first
+    assert page.evaluate("document.activeElement.name") == "q-used"
+    assert first.evaluate(problem) == "Please answer this question."
+    boxes.get_by_label("disk").check()
+    for wrong in ("101", "-0.5", "１０１", "1,000"):
+        hours.fill(wrong)
+        form.get_by_role("button").click()
+        assert page.evaluate("document.activeElement.name") == "q-hours", wrong
+        assert "100" in hours.evaluate(problem) and first.evaluate(problem) == ""
+    assert saves == [] and not form.get_by_role("status").inner_text()
+    for number, right in enumerate(("", "100", "0", "７.5", "8 hours"), 1):
+        hours.fill(right)
+        with page.expect_download() as download:
+            form.get_by_role("button").click()
+        saved = tmp_path / f"answer-{number}.json"
+        download.value.save_as(saved)
+        values = json.loads(saved.read_text("utf-8"))["values"]
+        assert read_stored(survey.survey, values)[1] == [], right
+    looking.sound()
 
 
 def test_slips_to_cut(browser: Browser, survey: Collection, tmp_path: Path) -> None:

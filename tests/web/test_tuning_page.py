@@ -100,7 +100,8 @@ def test_lists_of_studies_say_what_it_is_and_lead_to_it(source: Catalog) -> None
     ("dimension", "value", "at"),
     [
         (SPACE[0], 1e-3, 0.0), (SPACE[0], 1.0, 1.0), (SPACE[0], 10.0, None), (SPACE[0], -1.0, None),
-        (SPACE[0], "x", None), (SPACE[0], float("nan"), None), (SPACE[1], 4, 0.5), (SPACE[2], "adam", 1.0),
+        (SPACE[0], "x", None), (SPACE[0], float("nan"), None), (SPACE[0], 10**400, None), (SPACE[1], 4, 0.5),
+        (SPACE[2], "adam", 1.0),
         (SPACE[2], "other", None), (Dimension("m", LIN, 0.5, 0.5), 0.5, 0.5),
         (Dimension("m", CHOICE, choices=(3,)), 3, 0.5),
     ],

@@ -1,6 +1,6 @@
 """How `hackathon try` says what it understood: of each run, what to mend, and what a study would cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -103,9 +103,9 @@ def _lines(seen: "Understood") -> Iterator[str]:
                 "   ← " + message("rehearsal.known", value=place, about=by) + ": " + metric.place.text.strip()[:SHOWN]
             )
         yield line
-    yield "  " + message("rehearsal.step", what=_said(seen.step, "{:.4g} s"))
+    yield "  " + message("rehearsal.step", what=_said(seen.step, _step))
     yield "  " + message("rehearsal.batch", what=_batch(seen))
-    yield "  " + message("rehearsal.memory", what=_said(seen.memory, "{:,.0f} MiB"))
+    yield "  " + message("rehearsal.memory", what=_said(seen.memory, "{:,.0f} MiB".format))
     if seen.processes > 1:
         key = next((f"data_{each.id.replace('-', '_')}" for each in seen.doubts if each.id in _DATA), "data_unknown")
         yield "  " + message("rehearsal.data", what=message(f"rehearsal.{key}"))
@@ -114,16 +114,20 @@ def _lines(seen: "Understood") -> Iterator[str]:
 _DATA = ("identical-ranks", "no-group", "several-worlds")
 
 
-def _said(quantity: "Quantity", form: str) -> str:
+def _step(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 0.9995 else f"{1000 * seconds:.3g} ms"
+
+
+def _said(quantity: "Quantity", form: Callable[[float], str]) -> str:
     about = message(f"rehearsal.about_{quantity.about}")
     if quantity.value is None:
         return message("rehearsal.not_known", why=about)
-    return message("rehearsal.known", value=form.format(quantity.value), about=about)
+    return message("rehearsal.known", value=form(quantity.value), about=about)
 
 
 def _batch(seen: "Understood") -> str:
     if seen.batch.value is None:
-        return _said(seen.batch, "")
+        return _said(seen.batch, str)
     return message(
         "rehearsal.batch_is",
         total=f"{seen.batch.value:g}",

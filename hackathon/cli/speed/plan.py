@@ -104,10 +104,14 @@ def command(
 
 
 def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path | None]") -> None:
+    from hackathon.parallel.plan.request import impossible
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
-    if result.plan is None:
+    told = impossible(result.request) if result.plan is None else None
+    if told is not None:
+        click.echo(message(told[0], **told[1]), err=True)
+    elif result.plan is None:
         size = format_size(value["blocking"]["bytes"])
         click.echo(message("plan.infeasible" if result.proven else "plan.not_found"), err=True)
         name = printable(value["blocking"]["operator"])

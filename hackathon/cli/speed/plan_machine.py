@@ -92,6 +92,8 @@ def apply_plan(result: "PlanResult", text: str, cluster: str | None, yes: bool) 
     settings: dict[str, Any] = {"job.nodes": nodes, "job.processes": processes}
     if project.processes_per_node is not None:
         settings["job.processes_per_node"] = per_node
+    path = sources.runs.parent / "plan.json"
     if sources.recipe is not None and "plan" in sources.recipe.parameters:
-        settings["parameters.plan"] = "plan.json"
-    apply_to_project(sources, settings, yes, {sources.runs.parent / "plan.json": text})
+        # the job runs in a copy of the program's folder; the plan travels with it only if that is the project
+        settings["parameters.plan"] = path.name if sources.folder == path.parent else str(path)
+    apply_to_project(sources, settings, yes, {path: text})

@@ -1,6 +1,6 @@
 """`hackathon profile`: a few recorded steps of a program, and where their time goes; also from traces of others."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,9 +108,10 @@ def _run(
     parent = None
     earlier = None if words is not None else _earlier(target)
     if earlier is not None:
+        _refuse_options(earlier, options)
         if trace_files(earlier):
             return earlier
-        planned, source = _again(earlier, options, limits, foreign)
+        planned, source = _again(earlier, limits, foreign)
         parent = earlier.id
     else:
         sources = find_sources(target, options, foreign=foreign)
@@ -126,9 +127,10 @@ def _run(
 def _earlier(target: str | None) -> "RunDirectory | None":
     """Return the run that a target names; None for a folder, a recipe, and a word that names no run."""
     from hackathon.cli.options import runs_folder
+    from hackathon.config.load import PROJECT_FILE, RECIPE_FILE
     from hackathon.runs.directory import find_run, list_ids
 
-    if target is None or (Path(target) / "project.yaml").is_file():
+    if target is None or any((Path(target) / name).is_file() for name in (PROJECT_FILE, RECIPE_FILE)):
         return None
     folder = runs_folder()
     if "/" not in target and not any(target in run for run in list_ids(folder)):
@@ -138,11 +140,20 @@ def _earlier(target: str | None) -> "RunDirectory | None":
     return find_run(target, folder)
 
 
+def _refuse_options(run: "RunDirectory", options: Options) -> None:
+    """Raise RequestError for options of a job: a run is shown, or recorded once more, as it was."""
+    given = [each.name for each in fields(Options) if getattr(options, each.name) != getattr(Options(), each.name)]
+    if given:
+        names = ("-p" if name == "parameters" else "--" + name.replace("_", "-") for name in given)
+        raise RequestError("profile.options_with_run", names=", ".join(names), run=run.id[-8:])
+
+
 def _is_recipe(name: str) -> bool:
     from hackathon.config import load
+    from hackathon.config.trust import folders_that_count
 
     try:
-        load.load_recipe(name, ())
+        load.load_recipe(name, folders_that_count(Path.cwd()))
     except RequestError:
         return False
     return True
@@ -169,9 +180,7 @@ def _plan(sources: "Sources", limits: "RecordingLimits") -> "Plan":
     return plan(sources, [recorded(request, limits, queue.longest(request.nodes) if queue is not None else None)])
 
 
-def _again(
-    run: "RunDirectory", options: Options, limits: "RecordingLimits", foreign: "Foreign"
-) -> "tuple[Plan, Source]":
+def _again(run: "RunDirectory", limits: "RecordingLimits", foreign: "Foreign") -> "tuple[Plan, Source]":
     """Return the plan of a run's job once more, recorded, and the program that the run had."""
     from hackathon.jobs.places import admit_again
     from hackathon.jobs.sources import find_sources
@@ -183,7 +192,7 @@ def _again(
     admit_again(run.path, project, foreign)
     request = run.request()
     target = None if (project / "project.yaml").is_file() else request.recipe
-    sources = find_sources(target, replace(options, cluster=request.cluster), project, foreign=foreign)
+    sources = find_sources(target, Options(cluster=request.cluster), project, foreign=foreign)
     if framework := unseen(sources):
         raise RequestError("profile.not_torch", framework=framework, offer=message(f"profile.offer_{framework}"))
     queue = sources.cluster.queues.get(request.queue or "")
@@ -249,11 +258,12 @@ def _keep(run: "RunDirectory", profile: "Profile") -> None:
 
 def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
     """Return the peaks of a GPU as the profile of the run's cluster has them; None where there is no such profile."""
+    from hackathon.config.trust import folders_that_count
     from hackathon.profiling.traces.roofline import Peak, Peaks
     from hackathon.schedulers.profiles import load_cluster
 
     try:
-        cluster = load_cluster(run.known().cluster, [])
+        cluster = load_cluster(run.known().cluster, folders_that_count(run.path, run.path))
     except (HackathonError, OSError):
         return None
     flops = {kind: Peak(value * 1e12, cluster.name) for kind, value in cluster.peak_tflops.items()}

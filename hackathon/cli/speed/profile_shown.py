@@ -23,7 +23,7 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
     from hackathon.cli.show import echo_table, printable
 
     for line in _head(profile, run):
-        click.echo(line)
+        click.echo(printable(line))
     click.echo()
     _show_shares(profile)
     click.echo()

@@ -91,6 +91,8 @@ def command(
         if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
+        if dry_run:
+            return
     else:
         if not objective:
             raise RequestError("tune.no_objective")
@@ -294,12 +296,17 @@ def _admit_rest(tuner: "Tuner") -> None:
     from hackathon.cli.budget import admit
     from hackathon.jobs.cost import cost
     from hackathon.jobs.plan import Plan, PlannedJob
+    from hackathon.runs.status import status
+    from hackathon.runs.study import runs_of
+    from hackathon.tuning.trials.outcome import tokens_open, tokens_used
 
     campaign, plan = tuner.campaign, tuner.plan
     request, sources = campaign.study.base_request(), campaign.sources
-    counts = [] if plan.trials is None else [plan.trials - len(campaign.study.trials())]
+    trials = tuner.look(status(runs_of(campaign.study), ask=False))
+    made = [each for each in trials if each.run is not None]  # a trial without a run is still to be submitted
+    counts = [] if plan.trials is None else [plan.trials - len(made)]
     each = cost([request], sources.cluster).tokens
     if plan.tokens is not None and each:
-        counts.append(int(plan.tokens / each))
+        counts.append(int((plan.tokens * (1 + 1e-9) - tokens_used(made) - tokens_open(made)) / each))
     if (left := min(counts, default=1)) > 0:
         admit(Plan(sources, (PlannedJob(request, sources),), left))

@@ -70,6 +70,10 @@ def command(
 
         runs = [run] if run is not None else runs_of(study) if study is not None else []
         show_suggestions(runs, runs[0].id if run is not None else study.id if study else "", as_json=form == "json")
+    elif (run is not None or (study is not None and study.tuned)) and (
+        plot or baseline or (form in ("csv", "md") and (run is None or curve is None))  # a curve is CSV anyway
+    ):
+        raise RequestError("cli.of_scaling_study")
     elif run is not None and curve is not None:
         show_curve(run, curve)
     elif run is not None and (run.path / "segment").exists():

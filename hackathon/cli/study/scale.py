@@ -72,7 +72,11 @@ def command(
             raise RequestError("preflight.with_resume")
         if vary:
             raise RequestError("grid.with_resume")
-        _go_on(_resumed(resume, target, options, foreign), max_queued, waiting, as_json)
+        campaign, rest = _resumed(resume, target, options, foreign, dry_run)
+        if not dry_run:
+            _go_on(campaign, max_queued, waiting, as_json)
+        elif as_json:
+            _show_json(rest)
         return
     if not counts:
         raise RequestError("cli.scale_needs_processes")
@@ -105,10 +109,14 @@ def _suggest_rehearsal(sources: "Sources") -> None:
         click.echo(message("rehearsal.first"), err=True)
 
 
-def _resumed(name: str, target: str | None, options: Options, foreign: "Foreign") -> "Campaign":
-    """Return an earlier study, after holding what is left of it against the team's budget."""
+def _resumed(
+    name: str, target: str | None, options: Options, foreign: "Foreign", dry_run: bool
+) -> "tuple[Campaign, Plan]":
+    """Return an earlier study and what is left of it, after holding that against the team's budget."""
     from hackathon.cli.budget import admit
     from hackathon.cli.options import runs_folder
+    from hackathon.cli.show import cost_text
+    from hackathon.cli.shown import show_plan
     from hackathon.runs.campaign import resume
     from hackathon.runs.status import status
     from hackathon.runs.study import runs_of
@@ -118,8 +126,10 @@ def _resumed(name: str, target: str | None, options: Options, foreign: "Foreign"
         raise RequestError("tune.is_tuned", study=campaign.study.id[-8:])
     rest = campaign.rest(status(runs_of(campaign.study), ask=False))
     if rest.jobs:
-        admit(rest)
-    return campaign
+        (show_plan if dry_run else admit)(rest)
+    elif dry_run:
+        click.echo(cost_text(rest.cost), err=True)  # nothing is left, and that is said
+    return campaign, rest
 
 
 def _show_json(planned: "Plan") -> None:

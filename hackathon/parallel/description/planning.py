@@ -22,7 +22,7 @@ from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
 from hackathon.parallel.plan.graph import Graph, graph_of
 from hackathon.parallel.plan.plan import make_plan
-from hackathon.parallel.plan.request import PlanRequest
+from hackathon.parallel.plan.request import PlanRequest, impossible
 from hackathon.text.errors import RequestError
 
 ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 5e10}, 1e10)}
@@ -48,7 +48,8 @@ def plan_here(
     """Return plan.json for a model, with so many replicas of each stage. One process calls this.
 
     `example`: the batch of a step. `recompute`, `offload`: never, auto, all. `seconds`: about how long to measure.
-    Raises RequestError if no plan fits, naming the operator that is hardest to place.
+    Raises RequestError if no plan fits, naming the operator that is hardest to place, or if the replicas need more
+    devices or micro-batches than there are.
     """
     inputs = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)[0]
     found = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds)
@@ -60,6 +61,9 @@ def plan_here(
     )  # fmt: skip
     plan = as_json(make_plan(request))
     if not plan["feasible"]:
+        told = impossible(request)
+        if told is not None:
+            raise RequestError(told[0], **told[1])
         raise no_plan_fits(plan["blocking"], devices)
     return plan
 

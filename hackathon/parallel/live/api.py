@@ -50,8 +50,9 @@ class AutoParallel:
     interleaved-zero-bubble. `precision`: None or bf16 (autocast).
     `max_grad_norm`: clip by the global norm. `compiler`: backend of torch.compile for each stage. `timeout`: seconds to
     wait for another process. `shard`: the replicas of a stage divide its parameters, gradients and optimizer states
-    among them (FSDP2). `initialise`: gives the parameters of one module their first numbers, for models built on
-    the meta device. A plan that names modules instead of operators is followed by running these modules as they are.
+    among them (FSDP2). `initialise`: for models built on the meta device, gives the parameters and buffers of one
+    module their first numbers, after its reset_parameters() or _reset_parameters() if it has one; not those of its
+    children. A plan that names modules instead of operators is followed by running these modules as they are.
     """
 
     def __init__(
@@ -278,6 +279,8 @@ class AutoParallel:
         if self._loss is None:
             return loss_in(output)
         target = pytree.tree_map(lambda e: e.to(self.device) if isinstance(e, torch.Tensor) else e, target)
+        if isinstance(self._loss, nn.Module):
+            self._loss.to(self.device)  # weights of classes, say
         return self._loss(output) if target is None else self._loss(output, target)  # type: ignore[no-any-return]
 
     # ---- state

@@ -1,6 +1,8 @@
 """Checkpoints by the user's own names: they load under another plan and into the program for one device."""
 
 import json
+import pickle
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,7 @@ def save(
             (folder / f".{name}").replace(folder / name)
     files = [each for each in exchange.objects_of_all(name if state and writes else "") if each]
     if exchange.rank == 0:
-        (folder / f".{INDEX}").write_text(json.dumps({"schema_version": 1, **facts, "files": files}))
+        (folder / f".{INDEX}").write_text(json.dumps({"schema_version": 1, **_plain(dict(facts)), "files": files}))
         (folder / f".{INDEX}").replace(folder / INDEX)
         for old in folder.glob("part-*.pt"):
             if old.name not in files:
@@ -58,7 +60,7 @@ def _states(
 ) -> dict[str, dict[str, Any]]:
     return {
         name: {
-            key: whole(value) if isinstance(value, torch.Tensor) else value
+            key: whole(value) if isinstance(value, torch.Tensor) else _plain(value)
             for key, value in optimizer.state[each].items()
         }
         for name, each in named.items() if each in optimizer.state
@@ -70,9 +72,19 @@ def _options(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]
     names = {id(each): name for name, each in named.items()}
     found = {}
     for group in optimizer.param_groups:
-        options = {key: value for key, value in group.items() if key not in ("params", "param_names")}
+        options = {key: _plain(value) for key, value in group.items() if key not in ("params", "param_names")}
         found.update({names[id(each)]: options for each in group["params"] if id(each) in names})
     return found
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with Python's numbers in the place of numpy's, which torch.load() and JSON do not take."""
+    if type(value) is dict:
+        return {key: _plain(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    numpy = sys.modules.get("numpy")  # where nobody has imported it, there are no numbers of it
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
 class Checkpoint:
@@ -87,7 +99,7 @@ class Checkpoint:
                 torch.load(self.folder / Path(name).name, map_location="cpu", mmap=True, weights_only=True)
                 for name in self.facts["files"]
             ]
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError, pickle.UnpicklingError) as error:
             raise RequestError(
                 "auto_parallel.no_checkpoint", path=self.folder, reason=str(error).split("\n")[0]
             ) from None

@@ -98,7 +98,11 @@ def _made(
     model: nn.Module, holding: Holding, wanted: set[str], device: torch.device, seed: int,
     initialise: Callable[[nn.Module], None] | None,
 ) -> None:  # fmt: skip
-    """Make the modules of a meta model that hold something wanted. Raises RequestError for one that cannot be."""
+    """Make the modules of a meta model that hold something wanted. Raises RequestError for one that cannot be.
+
+    Parents come before their children, which are still on the meta device then: what a module does to the numbers of
+    its children has no effect, whichever stage they are in.
+    """
     made: dict[str, torch.Tensor] = {}
     for number, (path, module) in enumerate(model.named_modules()):
         prefix = f"{path}." if path else ""
@@ -110,17 +114,15 @@ def _made(
         ]
         if not wanted.intersection(first):
             continue
-        if initialise is None and not hasattr(module, "reset_parameters"):
-            raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
         before = {name: each for name, each in own.items() if each is not None and prefix + name not in first}
         module.to_empty(device="cpu", recurse=False)
         with seeds.own_random_numbers(True), torch.no_grad():
             torch.manual_seed(seeds.mixed(seed, number))
-            if initialise is not None:
-                initialise(module)
-            else:
-                module.reset_parameters()
-        module.to(device)
+            if not _initialised(module, {name[len(prefix) :] for name in first}, initialise):
+                raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
+        for each in (*module._parameters.values(), *module._buffers.values()):
+            if each is not None:
+                each.data = each.data.to(device)  # not module.to(): children are still on the meta device
         for name in before:  # tied: the first module that has it says its numbers
             table = module._parameters if name in module._parameters else module._buffers
             table[name] = made.get(holding.aliases[prefix + name], before[name])
@@ -131,6 +133,31 @@ def _made(
             for name, tensor in list(table.items()):
                 if tensor is not None and holding.aliases[prefix + name] in made:
                     table[name] = made[holding.aliases[prefix + name]]
+
+
+def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Module], None] | None) -> bool:
+    """Give a module's own parameters and buffers their first numbers; return whether each of `names` has all of its."""
+    blank: dict[str, tuple[torch.Tensor, int]] = {}
+    for name, each in {**module._parameters, **module._buffers}.items():
+        if each is not None:
+            each.fill_(float("nan") if each.is_floating_point() or each.is_complex() else 0)
+            blank[name] = (each, each._version)
+    # torch's own modules have either name
+    reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
+    if reset is not None:
+        reset()
+    if initialise is not None:
+        initialise(module)
+
+    def written(name: str, now: torch.Tensor) -> bool:
+        if now.is_floating_point() or now.is_complex():
+            return not now.isnan().any()
+        before, version = blank.get(name, (None, 0))
+        # whole numbers have no NaN: nobody wrote into them if they are the same zeros
+        return before is not now or now._version != version or now.numel() == 0 or bool(now.any())
+
+    found = {**module._parameters, **module._buffers}
+    return all(written(name, each) for name, each in found.items() if name in names and each is not None)
 
 
 def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, str]) -> dict[str, torch.Tensor]:

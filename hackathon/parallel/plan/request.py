@@ -58,6 +58,20 @@ class PlanResult:
         return self.complete if self.gap is None else self.gap <= PROVEN
 
 
+def impossible(request: PlanRequest) -> tuple[str, dict[str, int]] | None:
+    """Return why no plan can have the stages and replicas that are asked for, whatever the memory: a message's id and
+    values. None: nothing is known to rule them out.
+    """
+    most = max(request.replicas, default=1)
+    if most > request.micro_batches:
+        return "plan.idle_replicas", {"replicas": most, "micro_batches": request.micro_batches}
+    several = len(request.replicas) > 1
+    needed = sum(request.replicas) if several else most * (request.stages or 1)
+    if needed > request.devices.count:
+        return "plan.too_few_devices", {"needed": needed, "count": request.devices.count}
+    return None
+
+
 def check(request: PlanRequest) -> None:
     """Refuse a request that contradicts itself. Raises RequestError."""
     if request.objective not in OBJECTIVES:

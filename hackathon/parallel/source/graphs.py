@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -50,6 +51,7 @@ def model_graph(
         return graph_of(kept["graph"], target), kept["told"], True
     if folder is None:
         raise RequestError("capture.no_cache")
+    began = time.time()
     value, answer = run_child(python, asked, folder)
     if not isinstance(value, dict):
         raise HackathonError("capture.child_ended", code=0)
@@ -60,6 +62,9 @@ def model_graph(
     }
     entry = {"schema_version": 1, **signs, "told": answer["told"], "graph": value}
     with suppress(OSError):
+        # signs are of now: what changed while the child measured may be older in the graph
+        if any(Path(each).stat().st_ctime >= began for each in (*signs["files"], *signs["packages"])):
+            return graph, answer["told"], False
         write_whole(folder / f"{key}.json", json.dumps(entry), 0o600)
         _tidy(folder)
     return graph, answer["told"], False

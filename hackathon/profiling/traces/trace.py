@@ -305,8 +305,7 @@ def _number(value: Any) -> int:
 
 def _take_values(trace: Trace, values: dict[str, Any]) -> None:
     trace.base = finite(values.get("baseTimeNanoseconds")) or 0.0
-    host = values.get("host_name")
-    trace.host = host[:200] if isinstance(host, str) else ""
+    trace.host = text_of(values.get("host_name"))[:200]
     trace.framework = next((each for each in FRAMEWORKS if each == values.get("framework")), "")
     about = values.get("distributedInfo")
     if isinstance(about, dict):
@@ -315,5 +314,5 @@ def _take_values(trace: Trace, values: dict[str, Any]) -> None:
             trace.rank, trace.processes, trace.told_rank = int(rank), int(processes), True
     devices = values.get("deviceProperties")
     if isinstance(devices, list):
-        names = [str(each.get("name"))[:100] for each in devices[:64] if isinstance(each, dict) and each.get("name")]
-        trace.devices = tuple(names)
+        names = [text_of(each.get("name"))[:100] for each in devices[:64] if isinstance(each, dict)]
+        trace.devices = tuple(filter(None, names))

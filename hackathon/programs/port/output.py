@@ -1,6 +1,7 @@
 """Lines that one process alone may do: those that print, and those that save."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import libcst as cst
@@ -25,8 +26,13 @@ _HARMLESS = {
 }  # fmt: skip
 """Calls that other processes need not wait for, so that one of them alone may make them."""
 _OF_FILES = {"write", "writelines", "writer", "writerow", "writerows", "DictWriter", "writeheader", "flush"}
-_ONE = ("rank", "main_process", "process_zero", "global_zero", "is_master", "is_main")
-"""Words in conditions that hold for one process only."""
+_ONE = ("main_process", "process_zero", "global_zero", "is_master", "is_main")
+"""Parts of names in conditions that hold for one process only."""
+_RANK = re.compile(
+    r"_*(?:(?:is|get|my|this|local|global|world|node|proc|process|worker|device|gpu|intra|inter|comm|dist|dp|ddp|hvd"
+    r"|mpi|ompi|mv2|pmi|pmix)_?)*rank_?(?:zero|0|id)?_*"
+)
+"""Names of a process's number, in small letters; `mean_rank`, `lora_rank` and `ranking` are others."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +136,19 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:
     """Return whether a line is one process's already."""
-    tests = (functions.program.text(each.test) for each in functions.program.above(node) if isinstance(each, cst.If))
-    return any(word in test.lower() for test in tests for word in _ONE)
+    tests = (each.test for each in functions.program.above(node) if isinstance(each, cst.If))
+    names = [name.lower() for test in tests for name in _names(functions, test)]
+    return any(_RANK.fullmatch(name) or any(part in name for part in _ONE) for name in names)
+
+
+def _names(functions: Functions, test: cst.BaseExpression) -> Iterator[str]:
+    """Yield the names in a condition, those of variables that it looks up, too: `os.environ["RANK"]`."""
+    program = functions.program
+    for node in program.walk(test):
+        if isinstance(node, cst.Name):
+            yield node.value
+        elif isinstance(node, cst.SimpleString) and isinstance(program.parents[node], cst.Index | cst.Arg):
+            yield node.raw_value
 
 
 def kind_of_output(functions: Functions, node: cst.BaseSmallStatement, output: Output) -> str | None:

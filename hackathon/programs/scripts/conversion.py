@@ -57,8 +57,8 @@ def convert(source: ScriptText, cluster: "Cluster | None", language: ScriptLangu
 
 
 def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
-    """Return the keys of a profile's dialect that say how resources are asked for; a profile without GPUs says nothing
-    about them."""
+    """Return the keys of a profile's dialect that say how resources are asked for, with `node_gpus`, those of a node; a
+    profile without GPUs says nothing about them."""
     from dataclasses import asdict
 
     from hackathon.schedulers.profiles import known_dialect
@@ -67,8 +67,8 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
         return {}
     said = asdict(known_dialect(cluster))
     if not isinstance(cluster.node.gpus, int) or not cluster.node.gpus:
-        said = {name: value for name, value in said.items() if name != "gpu_request" or value != "none"}
-    return said
+        return {name: value for name, value in said.items() if name != "gpu_request" or value != "none"}
+    return {**said, "node_gpus": cluster.node.gpus}
 
 
 def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest:

@@ -167,12 +167,14 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     if ranks is None and request.nodes is None:
         ranks = request.processes
     cores = request.cores or (request.threads * (ranks or 1) if request.threads else None)
+    # Slurm's `--mem=0` is all of a node's memory; PBS has no word for it, and 0mb would be none
+    all_memory = re.fullmatch(r"0+[A-Za-z]*", request.memory or "") is not None
     names = {
         "ncpus": cores if dialect.get("cpu_request") != "none" else None,
         "mpiprocs": ranks,
         "ompthreads": request.threads,
         "ngpus": request.gpus if dialect.get("gpu_request") != "none" else None,
-        "mem": request.memory and _memory(request.memory),
+        "mem": request.memory and not all_memory and _memory(request.memory),
     }
     chunk = "".join(f":{name}={value}" for name, value in names.items() if value)
     select = f"{request.nodes or 1}{chunk}" if request.nodes or chunk else None
@@ -200,10 +202,12 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.variables and f"-v {request.variables}",
         "-V" if request.inherit and not request.variables else None,
     ]
-    lost = ["directory"] if request.directory not in (None, ".") else []
-    lost += [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
+    # a path with Slurm's own signs is not written; all other lines stay, whatever is lost
+    paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
+    lost = paths + (["memory"] if all_memory else [])
+    lost += ["directory"] if request.directory not in (None, ".") else []
     kept = [str(line) for line in lines if line]
-    return [line for line in kept if not any(line.startswith(f"-{name[0]} ") for name in lost)], lost
+    return [line for line in kept if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
 
 
 def _memory(text: str) -> str:

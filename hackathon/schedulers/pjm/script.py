@@ -5,6 +5,7 @@ No server can be had, so only what pages and recorded output confirm is an error
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from hackathon.schedulers.pjm.dialect import PjmDialect
 from hackathon.schedulers.scripts import (
     Judgement,
     Reading,
@@ -104,14 +105,18 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
-    """Return the options that ask for the same."""
+    """Return the options that ask for the same: GPUs where a queue of the profile gives parts of a node, else nodes.
+
+    `-L gpu=` goes without `-L node=` and `--mpi proc=`. A node comes with all its GPUs: another number is lost.
+    """
+    shares = _shares(request, dialect)
     events = {"begin": "b", "end": "e"}
     letters = ",".join(sorted(events[each] for each in request.mail_on or () if each in events))
     lines = [
         request.name and f"-N {request.name}",
         request.queue and f"-L rscgrp={request.queue}",
-        request.nodes and f"-L node={request.nodes}",
-        request.total() and f"--mpi proc={request.total()}",
+        f"-L gpu={request.gpus}" if shares else request.nodes and f"-L node={request.nodes}",
+        request.total() and not shares and f"--mpi proc={request.total()}",
         request.threads and f"--omp thread={request.threads}",
         request.walltime and f"-L elapse={format_walltime(request.walltime)}",
         request.account and dialect.get("group") != "none" and f"-g {request.account}",
@@ -125,7 +130,20 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     ]
     lost = [name for name in ("array", "after_ok", "after_any", "memory") if getattr(request, name)]
     lost += ["directory"] if request.directory not in (None, ".") else []
+    if shares:
+        lost += [name for name in ("processes", "processes_per_node") if (getattr(request, name) or 1) > 1]
+    elif request.gpus and request.gpus != dialect.get("node_gpus"):
+        lost.append("gpus")
     return [str(line) for line in lines if line], lost
+
+
+def _shares(request: ScriptRequest, dialect: Mapping[str, object]) -> bool:
+    """Return whether the GPUs of one node are asked for in place of the node."""
+    queues, most = dialect.get("gpu_queues"), dialect.get("gpus_of_node")
+    said = PjmDialect(
+        gpu_queues=queues if isinstance(queues, str) else "", gpus_of_node=most if isinstance(most, int) else 0
+    )
+    return not request.exclusive and said.asks_for_gpus(request.queue, request.nodes or 1, request.gpus or 0)
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:

@@ -11,7 +11,6 @@ import os
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Container, MutableMapping, Sequence
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -126,12 +125,11 @@ class Access:
 
     def _browser(self, values: Sequence[bytes]) -> str | None:
         """Return the name that a browser got with its cookie, None without a good one."""
-        for value in values:
-            try:
-                found = SimpleCookie(value.decode("latin-1")).get(self.cookie)
-            except CookieError:  # another site's on the same host name
-                continue
-            if found is not None and same(found.value, self._signed(browser := found.value.partition(".")[0])):
+        # Parted by hand: SimpleCookie gives up at the first cookie that is not as it should be, and browsers send along
+        # those of every other program that was ever on this host name.
+        for cookie in b";".join(values).decode("latin-1").split(";"):
+            name, _, value = cookie.strip().partition("=")
+            if name == self.cookie and same(value, self._signed(browser := value.partition(".")[0])):
                 return browser
         return None
 

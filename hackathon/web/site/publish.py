@@ -9,27 +9,31 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.event import Publish
+from hackathon.config.load import PROJECT_FILE
 from hackathon.index.catalog import Catalog
 from hackathon.index.published import hidden_teams, without_hidden
 from hackathon.index.record import RunEntry
-from hackathon.text.errors import RequestError
-from hackathon.text.messages import LANGUAGES
+from hackathon.scaling.cluster_measurements import measured
+from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.messages import LANGUAGES, speaking
 from hackathon.text.messages import language as current_language
 from hackathon.text.paths import user_cache
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import Named
 from hackathon.web.page.photographs import Picture, read_picture
+from hackathon.web.page.references import read_references
 from hackathon.web.site import manifest as kept_site
 from hackathon.web.site import switch as swap
 from hackathon.web.site.build import SiteBuilder, made_by
 from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage
 from hackathon.web.views import published_surveys
+from hackathon.web.views.cluster import profile
 
 SCRIPTS = ("plots.js", "tables.js", "forms.js", "vega.js")
 LARGEST_LOGO = 200_000
@@ -155,7 +159,7 @@ def _plan(
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
     maker = SiteBuilder(source, site, mask, rules, title, subtitle, studies is None, cache_folder(), logo)
-    event = repr((source.event, logo))
+    event = repr((source.event, logo, _beside(source, chosen)))
     base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
     shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
@@ -168,7 +172,7 @@ def _plan(
     for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if maker.whole else ():
         keys[name] = everything
     for part in site.parts:
-        key = kept_site.digest(base, shown[part.team.name], part.team.projects)
+        key = kept_site.digest(base, shown[part.team.name], part.team.projects, _titles_mark(part.team.projects))
         for page in part.pages:
             _add(keys, site, page, kept_site.digest(key, page))
             if page.kind == "study":
@@ -227,6 +231,36 @@ def _board_mark(source: Catalog) -> str:
             found.append(folder.stat().st_mtime_ns)
             found += [each.stat().st_mtime_ns for each in folder.iterdir() if each.is_dir()]
     return str(sorted(found))
+
+
+def _beside(source: Catalog, languages: Sequence[str]) -> list[str]:
+    """Return what pages show besides runs and hackathon.yaml: references, clusters' profiles and measurements."""
+    found = []
+    for language in languages:
+        with speaking(language):
+            found.append(_value_or_error(read_references, source.event_folder))
+    names = {*(source.event.clusters if source.event is not None else ()), *(run.cluster for run in source.summaries)}
+    with speaking("en"):
+        for name in sorted(name for name in names if name and name.isprintable() and "/" not in name):
+            found += [_value_or_error(profile, source, name), repr(measured(name))]
+    return found
+
+
+def _value_or_error(read: Callable[..., object], *values: object) -> str:
+    try:
+        return repr(read(*values))
+    except (HackathonError, OSError) as error:
+        return str(error)
+
+
+def _titles_mark(projects: Sequence[Path]) -> str:
+    """Return a text that changes when the file in which a project gives itself a title does."""
+    found = []
+    for folder in projects:
+        with contextlib.suppress(OSError):
+            status = (folder / PROJECT_FILE).stat()
+            found.append(f"{folder} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(found)
 
 
 def _take_over(keys: Mapping[str, str], known: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:

@@ -54,6 +54,10 @@ class Field:
     """What to choose to take a choice back; empty where that can be done otherwise."""
     problem: str = ""
     """What is wrong with what was typed; empty when nothing is."""
+    least: float | None = None
+    most: float | None = None
+    range: str = ""
+    """number: the hint that tells the limits; empty where there are none."""
 
     @property
     def anchor(self) -> str:
@@ -108,6 +112,7 @@ def _field(question: Question, typed: list[str], problem: str) -> Field:
         question.longest if question.kind == "text" else 0, tuple(_hints(question)),
         message("survey_form.required") if question.required else "",
         message("survey_form.none") if single and not question.required else "", problem,
+        question.least, question.most, _range(question),
     )  # fmt: skip
 
 
@@ -121,15 +126,21 @@ def _choices(question: Question, typed: list[str]) -> list[Choice]:
 
 def _hints(question: Question) -> list[str]:
     hints = [shown(question.help)]
-    least, most = (None if bound is None else plain_number(bound) for bound in (question.least, question.most))
     if question.kind == "choices":
         hints.append(message("survey_form.several"))
     elif question.kind == "text":
         hints.append(message("survey_form.longest", count=question.longest))
-    elif question.kind == "number" and least is not None and most is not None:
-        hints.append(message("survey_form.between", least=least, most=most))
-    elif question.kind == "number" and least is not None:
-        hints.append(message("survey_form.at_least", least=least))
-    elif question.kind == "number" and most is not None:
-        hints.append(message("survey_form.at_most", most=most))
+    hints.append(_range(question))
     return [hint for hint in hints if hint]
+
+
+def _range(question: Question) -> str:
+    """Return the limits of a number in words, empty where there are none."""
+    least, most = (None if bound is None else plain_number(bound) for bound in (question.least, question.most))
+    if question.kind != "number" or (least is None and most is None):
+        return ""
+    if most is None:
+        return message("survey_form.at_least", least=least)
+    if least is None:
+        return message("survey_form.at_most", most=most)
+    return message("survey_form.between", least=least, most=most)

@@ -1,5 +1,6 @@
 """The event's schedule as a page: its days, and on the dashboard what is on now and what comes next."""
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,8 @@ def _with_now(event: "Event", found: list[Day], moment: float, when: str, place:
     if here.next is not None:
         if here.running and soon:
             states[here.next.index] = "next"
-        on_days = {slot.day for slot in here.on}
-        same = here.next.day in on_days or soon
+        today = time.strftime("%Y-%m-%d", time.localtime(moment))  # a night's item goes on after midnight
+        same = soon or here.next.day in {today, *(slot.day for slot in here.on)}
         next_day = "" if same else day_text(here.next.day)
     return ScheduleView(
         days=tuple(_day(day, states) for day in found),

@@ -16,6 +16,7 @@ from hackathon.runs.status import status
 from hackathon.runs.study import TUNE, Study
 from hackathon.scaling.plot import filled
 from hackathon.text.errors import HackathonError
+from hackathon.text.json_fields import finite
 from hackathon.text.messages import message
 from hackathon.text.paths import shipped
 from hackathon.tuning.trials.curves import Scale
@@ -262,16 +263,17 @@ def place(axis: Dimension, value: object) -> float | None:
     if axis.kind == CHOICE:
         there = [number for number, each in enumerate(axis.choices) if each == value and type(each) is type(value)]
         return None if not there else there[0] / (len(axis.choices) - 1) if len(axis.choices) > 1 else 0.5
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    number = finite(value)
+    if number is None:
         return None
     if axis.low == axis.high:
         return 0.5
     if axis.kind == LOG:
-        if value <= 0 or axis.low <= 0:
+        if number <= 0 or axis.low <= 0:
             return None
-        share = math.log(value / axis.low) / math.log(axis.high / axis.low)
+        share = math.log(number / axis.low) / math.log(axis.high / axis.low)
     else:
-        share = (value - axis.low) / (axis.high - axis.low)
+        share = (number - axis.low) / (axis.high - axis.low)
     return share if -1e-9 <= share <= 1 + 1e-9 else None
 
 

@@ -255,6 +255,34 @@ def test_init_with_copy_runs_the_copy(project: Path, capsys: pytest.CaptureFixtu
     assert request["source"] == str((project / "mine").resolve())
 
 
+def test_a_project_that_init_refuses_is_not_left_behind(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["init", "--command", "python train.py", "--cluster", "laptop"]
+    assert run([*words, "--name", "a/b", "new"]) == 2
+    assert "name" in capsys.readouterr().err and not (project / "new").exists()
+    assert run([*words, "--name", "ab", "new"]) == 0
+    assert load.load_project(project / "new").name == "ab"
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("", {}),
+        ("parameters: {}\n", {}),
+        ("parameters:\n  note: {type: str}\n", {}),
+        ("parameters:\n  note: {type: str}\n  lr: {default: 0.1}\n  steps: {default: 5}\n", {"lr": 0.1}),
+    ],
+)
+def test_init_works_with_a_recipe_of_few_or_no_values(project: Path, declared: str, written: dict[str, float]) -> None:
+    recipe = project / "new/recipes/plain"
+    recipe.mkdir(parents=True)
+    (recipe / "train.py").write_text("print('loss 1')\n")
+    metric = "metric: loss\nmetrics:\n  loss: {pattern: 'loss ([0-9.]+)'}\n"
+    (recipe / "recipe.yaml").write_text(f"name: plain\nframework: torch\nentry: train.py\n{metric}{declared}")
+    assert run(["init", "--recipe", "plain", "--cluster", "laptop", "new"]) == 0
+    assert load.load_project(project / "new").parameters == written
+    assert run(["render", "new"]) == 0
+
+
 def test_init_around_own_code_changes_nothing_of_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "train.py").write_text("print('mine')\n")
     assert (
@@ -358,6 +386,15 @@ def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["results", "abcd", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["job_id"], found["metrics"]["accuracy"], found["check"]["passed"]) == ("7", 0.98, True)
+    for words in (["--format", "csv"], ["--format", "md"], ["--plot", "p.svg"], ["--baseline", "abcd"]):
+        assert run(["results", *words]) == 2
+        said = capsys.readouterr()
+        assert "are for scaling studies" in said.err and not said.out
+    assert not (project / "p.svg").exists()
+    with (run_folder / "metrics" / "rank-0.jsonl").open("a") as stream:
+        stream.write('{"t": 1, "step": 5, "loss": 0.5}\n')
+    assert run(["results", "--curve", "loss", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "step,loss"
 
 
 @pytest.mark.parametrize(("value", "styled"), [("1", False), ("", True)])

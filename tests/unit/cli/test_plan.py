@@ -88,6 +88,29 @@ def test_a_plan_that_does_not_fit_ends_with_exit_code_1_and_says_what_helps(
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        (["--replicas", "2", "--micro-batches", "1"], "2 replicas need at least as many micro-batches; there are 1"),
+        (["--replicas", "1,3", "--micro-batches", "2"], "3 replicas need"),
+        (["--replicas", "3,2"], "need 5 devices; there are 4"), (["--replicas", "5"], "need 5 devices"),
+        (["--stages", "3", "--replicas", "2"], "need 6 devices"), (["--stages", "3", "--gpus", "2"], "need 3 devices"),
+    ],
+)  # fmt: skip
+def test_stages_and_replicas_that_cannot_be_are_not_said_to_lack_memory(
+    more: list[str], said: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*words, *more]) == 1
+    told = capsys.readouterr().err
+    assert said in told and "memory" not in told
+    assert run([*words, *more, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["feasible"] is False
+
+
+def test_as_many_replicas_as_micro_batches_and_devices_are_planned(words: list[str]) -> None:
+    assert run([*words, "--replicas", "2", "--stages", "2", "--micro-batches", "2"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
         (["--offload", "auto"], "host_bandwidth"), (["--stages", "2", "--replicas", "1,1,1"], "--stages is 2"),
         (["--memory", "much"], "16GiB"), (["--replicas", "0"], "0"), (["--objective", "fast"], "fast"),
     ],

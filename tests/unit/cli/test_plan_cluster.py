@@ -11,6 +11,7 @@ import pytest
 from hackathon.cli.main import run
 from hackathon.config.load import load_project
 from hackathon.scaling.cluster_measurements import keep
+from support.paths import RECIPES
 
 BLOCK = {"forward": 0.004, "backward": 0.008, "parameters": 4e9, "saved": 5e7, "workspace": 1e7}
 NAMES = ("embed", "first", "second", "<script>alert(1)</script>")
@@ -124,6 +125,18 @@ def test_apply_writes_the_plan_and_the_shape_of_the_job(words: list[str], capsys
     assert run(["render", "--explain", "--group", "tga"]) == 0
     assert run([*words, "--cluster", "tsubame4", "--gpus", "8", "--memory", "1GB", "--apply", "--yes"]) == 1
     assert json.loads(Path("plan.json").read_text()) == plan  # nothing fits: nothing is written
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_job_of_a_recipe_finds_the_plan(own: bool, words: list[str]) -> None:
+    """The job runs in a copy of the recipe's folder, or of the project if it has the program itself."""
+    keep("tsubame4", [measured(1, 4, 300.0), measured(2, 8, 25.0)])
+    Path("project.yaml").write_text("name: net\nrecipe: pipeline-lm\ncluster: tsubame4\nwalltime: 00:10:00\n")
+    if own:
+        Path("train.py").write_text((RECIPES / "pipeline-lm" / "train.py").read_text())
+    assert run([*words, "--cluster", "tsubame4", "--memory", "20GB", "--apply", "--yes"]) == 0
+    place = Path("plan.json").resolve()
+    assert load_project(Path.cwd()).parameters["plan"] == ("plan.json" if own else str(place))
 
 
 def test_apply_outside_a_project_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

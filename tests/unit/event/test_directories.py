@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from hackathon.access.permissions import ENTER, READ, WRITE, account
 from hackathon.board.directory import make_place
 from hackathon.cli.main import run
-from hackathon.event.directories import make_event
+from hackathon.config.event import Event, Member, Team, Tutor
+from hackathon.event.directories import DirectoriesMade, make_event, wanted_folders
 from hackathon.event.files import write_event
 from hackathon.text.errors import HackathonError, RequestError
 
@@ -131,3 +133,24 @@ def test_no_folder_has_a_name_that_hides_what_an_administrator_reads(tmp_path: P
     outcome = make_event(f"title: T\nteams:\n{teams}", tmp_path, os.geteuid())
     assert [each.wanted.team for each in outcome.folders if each.wanted.team] == names[:2]
     assert sum(identifier == "event.folder_steers" for identifier, _ in outcome.notes) == 4
+
+
+@pytest.mark.parametrize("where", ["team", "event"])
+def test_a_member_who_is_a_tutor_too_may_write(tmp_path: Path, where: str) -> None:
+    """An entry of a list for one user goes before those for the user's groups, so that reading would be all."""
+    member, tutor = account("daemon"), account("bin")
+    assert member is not None and tutor is not None
+    own = ["daemon", "bin"] if where == "team" else []
+    others = [] if own else [Tutor("daemon"), Tutor("bin")]
+
+    def made(group: str | None) -> tuple[dict[int, int], list[str]]:
+        event = Event("T", teams=[Team("A", group=group, members=[Member("daemon")], tutors=own)], tutors=others)
+        outcome = DirectoriesMade()
+        (folder,) = (each for each in wanted_folders(event, tmp_path, 12345, outcome) if each.team)
+        users = {uid: may for uid, may in folder.users if uid != 12345}
+        return users, [identifier for identifier, _ in outcome.notes]
+
+    assert made("daemon") == ({tutor.uid: READ | ENTER}, [])
+    assert made(None) == ({member.uid: READ | WRITE | ENTER, tutor.uid: READ | ENTER}, [])
+    # who is not in the team's group is told of, and reads as a tutor
+    assert made("bin") == ({member.uid: READ | ENTER, tutor.uid: READ | ENTER}, ["event.not_in_group"])

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import os
+import re
 import stat
 import sys
 import threading
@@ -25,7 +26,7 @@ from hackathon.cli.main import run as command
 from hackathon.notify import webhook
 from hackathon.notify.notify import APART, BACK_OFF, FEW, Relay, messages_of
 from hackathon.notify.outbox import ABANDONED, FORGOTTEN, OLDEST, Sent, gather
-from hackathon.notify.webhook import DEAD, LATER, REFUSED, SENT
+from hackathon.notify.webhook import DEAD, LATER, LONGEST_TEXT, REFUSED, SENT
 from hackathon.runs.directory import RunDirectory, new_run_id
 from hackathon.text import uptime
 from hackathon.text.errors import RequestError
@@ -273,6 +274,20 @@ def test_messages_come_apart_and_many_come_as_one(chat: Chat, project: Path) -> 
     assert lines[-1] == "… and 10 more"
     assert len(lines) == 22
     assert all(any(name in line for name in names) for line in lines[1:-1])
+
+
+@pytest.mark.parametrize("code", ["en", "ja"])
+def test_a_long_list_says_how_many_it_leaves_out(chat: Chat, project: Path, code: str) -> None:
+    for _ in range(FEW + 7):
+        ended_run(project)
+    with speaking(code):
+        relay(chat, project, pages="http://localhost:8000/" + "p" * 250)
+    (text,) = chat.texts
+    first, *lines = text.splitlines()
+    assert len(text) <= LONGEST_TEXT and not text.endswith("……") and str(FEW + 7) in first
+    told, left = lines[:-1], re.search(r"\d+", lines[-1])
+    assert left is not None and len(told) + int(left[0]) == FEW + 7 and len(told) > 5
+    assert all("p" * 250 + "/run/" in line for line in told)
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503])

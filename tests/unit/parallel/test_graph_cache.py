@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ class Child:
     """Stands for the process that captures: counts its calls, and says what it read."""
 
     def __init__(self, folder: Path) -> None:
+        self.meanwhile: Callable[[], object] = list
+        """What happens while it measures."""
         self.asked: list[Mapping[str, Any]] = []
         self.files = [folder / "model.py", folder / "layers.py"]
         self.packages = [folder / "package.py"]
@@ -31,6 +34,7 @@ class Child:
 
     def __call__(self, python: str, request: Mapping[str, Any], folder: Path) -> tuple[Any, dict[str, Any]]:
         self.asked.append(request)
+        self.meanwhile()
         told = {"device": None, "number": len(self.asked)}
         return GRAPH, {"told": told, "files": [str(each) for each in self.files],
                        "packages": [str(each) for each in self.packages]}  # fmt: skip
@@ -68,6 +72,18 @@ def test_an_entry_counts_until_a_file_a_package_or_an_option_changes(child: Chil
     assert number() == 7 == number()
     child.files[0].touch()  # the same bytes
     assert number() == 7
+
+
+def test_a_graph_of_a_file_that_changed_meanwhile_is_not_kept(child: Child) -> None:
+    def edited() -> None:
+        time.sleep(0.05)  # the clock of files is coarse; a real child starts no faster
+        child.files[1].write_text("2\n")
+        os.utime(child.files[1], (1, 1))  # as rsync and tar leave it
+
+    child.meanwhile = edited
+    assert number() == 1 and number() == 2
+    child.meanwhile = list
+    assert number() == 3 == number()
 
 
 def test_an_entry_that_others_can_write_or_that_is_no_entry_is_not_used(child: Child, tmp_path: Path) -> None:

@@ -320,6 +320,93 @@ def test_a_model_on_the_meta_device_that_cannot_be_initialised_is_refused() -> N
     assert torch.equal(parallel.state_dict()["weight"], torch.full((3, 2), 0.25))
 
 
+class Attending(nn.Module):
+    """A module with a weight, a buffer of whole numbers and children of its own, and layers as torch has them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4))
+        self.register_buffer("places", torch.arange(3))
+        self.enter, self.leave = nn.Linear(3, 4), nn.Linear(4, 2)
+        self.layer = nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = self.enter(x + self.places) * self.scale
+        return self.leave(self.layer(rows.unsqueeze(1)).squeeze(1))  # type: ignore[no-any-return]
+
+
+def test_children_of_a_module_with_numbers_of_its_own_are_made_too() -> None:
+    def initialise(module: nn.Module) -> None:
+        if isinstance(module, Attending):
+            nn.init.ones_(module.scale)
+            module.places.copy_(torch.arange(3))
+
+    whole = plan(Attending())
+    states = []
+    for _ in range(2):
+        with torch.device("meta"):
+            model = Attending()
+        states.append(made(model, plan=whole, initialise=initialise).state_dict())
+    first, second = states
+    assert list(first) == list(Attending().state_dict())
+    assert all(each.isfinite().all() and torch.equal(each, second[name]) for name, each in first.items())
+    assert first["places"].tolist() == [0, 1, 2] and first["layer.norm1.weight"].eq(1).all()
+    # as the modules make themselves, and not the memory as it was
+    for name in ("enter.weight", "layer.self_attn.in_proj_weight", "layer.self_attn.out_proj.weight"):
+        assert 0 < first[name].abs().max() < 1 and first[name].std() > 0
+
+
+@pytest.mark.parametrize("forgotten", ["scale", "places"])
+def test_numbers_that_initialise_forgets_are_refused(forgotten: str) -> None:
+    def initialise(module: nn.Module) -> None:
+        if isinstance(module, Attending):
+            for name, each in (("scale", module.scale), ("places", module.places)):
+                if name != forgotten:
+                    each.fill_(0)
+
+    with torch.device("meta"):
+        model = Attending()
+    with pytest.raises(RequestError) as refused:
+        made(model, plan=plan(Attending()), initialise=initialise)
+    assert refused.value.id == "auto_parallel.not_initialised" and refused.value.values["module"] == "Attending"
+
+
+def test_an_example_with_a_loss_that_holds_tensors_is_evaluated_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = nn.CrossEntropyLoss(weight=torch.ones(2))
+    batch = (BATCH[0], torch.zeros(4, dtype=torch.long))
+    captured = capture(Net(), (batch[0][:2],), {}, loss, batch[1][:2], evaluation=False)
+    parallel = made(Net(), loss=loss, example=batch, plan=plan(operators=list(captured.operators)))
+    expected = float(parallel.eval().evaluate(batch))
+    assert expected > 0
+    # no GPU: tensors on the meta device do not go with those of the CPU either
+    parallel.device = torch.device("meta")
+    monkeypatch.setattr(AutoParallel, "__call__", lambda self, x: torch.empty(len(x), 2, device=self.device))
+    assert parallel.evaluate(batch).is_meta
+
+
+def test_a_checkpoint_with_numbers_of_numpy_can_be_loaded(tmp_path: Path) -> None:
+    numpy = pytest.importorskip("numpy")
+    parallel = made()
+    parallel.optimizer.param_groups[0]["lr"] = numpy.float64(0.125)
+    parallel.optimizer.param_groups[0]["own"] = {"rates": [numpy.float32(0.5)], "pair": (numpy.int64(3), "a")}
+    parallel.step(BATCH)
+    parallel.save(tmp_path)
+    other = made()
+    other.load(tmp_path)
+    (group,) = other.optimizer.param_groups
+    assert type(group["lr"]) is float and group["lr"] == 0.125
+    assert group["own"] == {"rates": [0.5], "pair": (3, "a")} and other.steps == 1
+
+
+def test_a_checkpoint_that_holds_more_than_numbers_is_refused(tmp_path: Path) -> None:
+    parallel = made()
+    parallel.optimizer.param_groups[0]["own"] = Path("a")
+    parallel.save(tmp_path)
+    with pytest.raises(RequestError) as refused:
+        made().load(tmp_path)
+    assert refused.value.id == "auto_parallel.no_checkpoint"
+
+
 def test_an_output_that_is_not_one_row_per_sample_is_refused() -> None:
     class Turned(Net):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -65,6 +65,13 @@ def test_model_that_does_not_fit_is_refused_with_its_operator() -> None:
     assert "no plan fits: operator" in told.message and told.hint is not None and "recompute=auto" in told.hint
 
 
+def test_replicas_that_cannot_be_are_not_said_to_lack_memory() -> None:
+    for replicas, identifier in (([3, 2], "plan.too_few_devices"), ([5], "plan.idle_replicas")):
+        with pytest.raises(RequestError) as refused:
+            planned("chain", replicas, Devices(4, 1e9, 1e12, 0.0, 1e12))
+        assert refused.value.id == identifier and "{" not in refused.value.message
+
+
 def test_machine_is_measured() -> None:
     cpu = torch.device("cpu")
     link = link_of_ranks(cpu)

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from hackathon.cli.main import run
+from hackathon.config.cluster import Rates
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns
+from hackathon.prediction.study import price_of
 from support.samples.runs import Sample, write_study
 
 TABLE = "processes,value,nodes,series\n1,100,1,a\n4,390,1,a\n8,740,2,a\n1,10,1,b\n2,19,1,b\n"
@@ -96,6 +100,45 @@ def test_a_study_is_predicted_from_its_results(project: Path, capsys: pytest.Cap
     fit = json.loads(capsys.readouterr().out)["fit"]
     assert [each["processes"] for each in fit["predicted"]] == [16, 32]
     assert fit["predicted"][0]["low"] < fit["predicted"][0]["efficiency"] < fit["predicted"][0]["high"]
+
+
+def ended(processes: int, seconds: float, step: int | None = None, work: float | None = None) -> RunEntry:
+    return RunEntry(
+        f"r{processes}", "/p", "aurora", "own", "s", processes=processes, nodes=1, state="SUCCEEDED", started=100.0,
+        ended=100.0 + seconds, step=step, work=work,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mode", "runs", "at_16"),
+    [
+        # so many epochs of the same data: eight processes need an eighth of the steps
+        ("weak", [ended(1, 800.0, 800, 64), ended(8, 110.0, 100, 512)], 800 * 1.2 / 16),
+        # as many steps at every size: each process keeps its work
+        ("weak", [ended(1, 800.0, 800, 64), ended(8, 880.0, 800, 512)], 800 * 1.2),
+        ("weak", [ended(1, 800.0), ended(8, 880.0)], 800 * 1.2),
+        ("weak", [ended(1, 800.0, 800, 64), ended(8, 880.0, 100)], 800 * 1.2),
+        ("strong", [ended(1, 800.0), ended(8, 110.0)], 800 * 1.2 / 16),
+    ],
+)
+def test_the_time_of_a_run_follows_what_a_process_does(mode: str, runs: list[RunEntry], at_16: float) -> None:
+    price = price_of(StudyRuns("s", "/p", tuple(runs), mode=mode), Rates(per_node_hour=1.0))
+    assert price(1, 1.0, None) == (800.0, None) and price(8, 1.1, None) == (pytest.approx(runs[1].seconds), None)
+    assert price(16, 1.2, 2) == (pytest.approx(at_16), pytest.approx(2 * at_16 / 3600))
+
+
+def test_each_series_of_a_grid_has_its_own_times(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_study(project, [Sample(p, rate * p) for rate in (1000.0, 500.0) for p in (1, 2, 4)])
+    for number, folder in enumerate(sorted((project / "runs").iterdir())):
+        request, final = (json.loads((folder / f"{name}.json").read_text()) for name in ("request", "final"))
+        request["study"]["settings"] = {"width": 1 + number // 3}
+        final["t_ended"] = final["t_started"] + 100 * (1 + number // 3)
+        (folder / "request.json").write_text(json.dumps(request))
+        (folder / "final.json").write_text(json.dumps(final))
+    capsys.readouterr()
+    narrow, wide = told(capsys, "--processes", "4,8")["results"]  # type: ignore[misc]
+    assert [each["seconds"] for each in narrow["predictions"]] == pytest.approx([100, 100], rel=0.01)
+    assert [each["seconds"] for each in wide["predictions"]] == pytest.approx([200, 200], rel=0.01)
 
 
 def test_check_says_what_a_request_would_reach(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

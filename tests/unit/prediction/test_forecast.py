@@ -171,6 +171,15 @@ def test_an_outlier_changes_nothing_but_the_flags() -> None:
     assert one["value"] == two["value"] and "outlier" in warned(two)
 
 
+def test_an_outlier_does_not_say_how_many_processes_a_node_holds() -> None:
+    rows = [MeasuredValue(8, 8, 8), MeasuredValue(16, 15.24, 16), MeasuredValue(32, 29.09, 32)]
+    slow = series("x", "weak", "img/s", [*rows, MeasuredValue(24, 16, 1)])  # the densest row of all
+    one, two = (forecast(each, [64]).predictions[0] for each in (series("x", "weak", "img/s", rows), slow))
+    assert one["value"] == two["value"] and "outlier" in warned(two) and two["basis"] == "across-nodes"
+    full = series("x", "weak", "img/s", [*rows, MeasuredValue(24, 22.3, 1)])  # it counts, and 64 fit on three such
+    assert full.per_node == 24 and forecast(full, [64]).predictions[0]["value"] > 0
+
+
 def test_the_next_run_narrows_the_interval_as_it_says() -> None:
     cost = law("straggler", "weak", 4, 0.05, 1)
     found = forecast(made(cost, [1, 2, 4], per_node=4), [32], Knowledge(per_node=4))

@@ -63,3 +63,14 @@ def test_a_slow_row_of_another_study_is_not_believed() -> None:
     others = [study("old", {1: 1.0, 4: 0.97, 8: 0.5, 16: 0.95, 32: 0.94}, model="resnet50 ddp")]
     (found,) = forecast(OWN, [8], Knowledge(others=others), advise=False).predictions
     assert found["efficiency"] > 0.9
+
+
+def test_of_a_size_on_few_and_on_many_nodes_the_better_one_tells_a_table_without_nodes() -> None:
+    own = series("own", "weak", "img/s", [MeasuredValue(2, 20), MeasuredValue(4, 38.8)])
+    lines = [MeasuredValue(2, 20, 1), MeasuredValue(4, 39, 1), MeasuredValue(8, 76, 2)]
+    once = series("old", "weak", "img/s", [MeasuredValue(1, 10.1, 1), *lines])
+    twice = series("old", "weak", "img/s", [MeasuredValue(1, 10.1, 1), *lines, MeasuredValue(8, 70, 4)])
+    expected, found = (forecast(own, [8, 16], Knowledge(others=[each]), advise=False).predictions
+                       for each in (once, twice))  # fmt: skip
+    assert all("history" in [shape["name"] for shape in each["shapes"]] for each in found)
+    assert [each["value"] for each in found] == pytest.approx([each["value"] for each in expected])

@@ -57,6 +57,7 @@ def test_the_time_of_a_collective_follows_what_was_measured() -> None:
     {}, {"all-reduce": 3}, {"all-reduce": {"fits": {}}}, {"all_reduce": {"fits": {"large": LINE}}},
     {"all-reduce": {"fits": {"large": {**LINE, "beta_gb_s": 0}}}},
     {"all-reduce": {"fits": {"large": {**LINE, "alpha_us": "x"}}}},
+    {"all-reduce": {"fits": {"large": {**LINE, "alpha_us": 10**400}}}},
 ])  # fmt: skip
 def test_what_is_no_measurement_is_no_network(operations: dict[str, object]) -> None:
     assert network_from([{"processes": 4, "hosts": 1, "nodes": 1, "operations": operations}]) == Network()

@@ -19,9 +19,13 @@ from hackathon.profiling.outside import outside_shares, seen
 from hackathon.profiling.points import point_json, run_json
 from hackathon.profiling.sentences import sentences
 from hackathon.profiling.shares import RunShares
-from hackathon.text.messages import speaking
+from hackathon.rehearsal.understood import Quantity, understand
+from hackathon.runs.directory import RunDirectory
+from hackathon.runs.status import status
+from hackathon.text.messages import message, speaking
 from support.paths import ROOT
 from support.planted_steps import healthy, plant
+from support.samples.runs import Sample, write_run
 
 RECORDER = ROOT / "templates" / "jobs" / "steps.py"
 PARTS = {"data": 0.1, "compute": 0.4, "communication": 0.2, "rest": 0.3, "cpu": 0.3}
@@ -388,6 +392,21 @@ def test_marks_do_not_rest_where_steps_differ(recorder: dict[str, Any], tmp_path
         kept.append(blocks_of(made))
         made.stop()
     assert kept[0] == kept[1] and len(kept[0]) >= 2
+
+
+def test_a_rehearsal_tells_how_long_a_step_took(tmp_path: Path) -> None:
+    made = write_run(tmp_path / "runs", Sample(2, 100.0))
+    for each in (made / "metrics").iterdir():
+        each.unlink()
+    run = RunDirectory(made)
+    (state,) = status([run], ask=False)
+    assert understand(run, state).step == Quantity(None, "step_unknown")
+    write(made, file(), file(blocks=[block(4, step=0.2)]))
+    found = understand(run, state).step
+    assert found.value == pytest.approx(0.15) and found.about == "step_by_recorder"
+    for language in ("en", "ja"):
+        with speaking(language):
+            assert message(f"rehearsal.about_{found.about}")
 
 
 def test_a_call_that_fails_is_no_step_while_marks_rest(recorder: dict[str, Any], tmp_path: Path) -> None:

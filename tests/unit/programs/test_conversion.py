@@ -78,6 +78,41 @@ def test_gpus_are_asked_for_where_the_profile_does_not_give_whole_nodes() -> Non
     assert not any("ngpus" in line for line in to(raw, "abci3").script.lines)
 
 
+@pytest.mark.parametrize(
+    ("asked", "cluster", "resources", "lost"),
+    [
+        ("-N 1|--gres=gpu:1", "genkai", ["-L gpu=1"], []),
+        ("--gres=gpu:3|-n 1", "genkai", ["-L gpu=3"], []),
+        ("-N 1|-n 2|--gres=gpu:2", "genkai", ["-L gpu=2"], ["-n 2"]),
+        ("-N 1|--exclusive|--gres=gpu:1", "genkai", ["-L node=1"], ["--gres=gpu:1"]),
+        ("-N 1|-n 4|--gres=gpu:4", "genkai", ["-L node=1", "--mpi proc=4"], []),
+        ("-N 2|--gres=gpu:1", "genkai", ["-L node=2"], ["--gres=gpu:1"]),
+        ("-N 1|-n 8", "genkai", ["-L node=1", "--mpi proc=8"], []),
+        ("-N 1|-p share|--gres=gpu:2", "wisteria-a", ["-L gpu=2"], []),
+        ("-N 1|-p regular-a|--gres=gpu:8", "wisteria-a", ["-L node=1"], []),
+        ("-N 1|-p regular-a|--gres=gpu:1", "wisteria-a", ["-L node=1"], ["--gres=gpu:1"]),
+        ("-N 1|--gres=gpu:1", "wisteria-o", ["-L node=1"], ["--gres=gpu:1"]),
+        ("-N 1|--gres=gpu:1", "pjm", ["-L node=1"], ["--gres=gpu:1"]),
+    ],
+)
+def test_a_part_of_a_node_is_no_whole_node_on_pjm(
+    asked: str, cluster: str, resources: list[str], lost: list[str]
+) -> None:
+    raw = "#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))
+    made = to(raw.encode(), cluster)
+    words = [line.removeprefix("#PJM ") for line in made.script.lines]
+    assert [each for each in words if each.startswith(("-L node", "-L gpu", "--mpi"))] == resources
+    assert [line for _, line in made.lost] == [f"#SBATCH {each}" for each in lost]
+
+
+@pytest.mark.parametrize(("memory", "chunk", "lost"), [("0", "2", 1), ("0G", "2", 1), ("10G", "2:mem=10gb", 0)])
+def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, lost: int) -> None:
+    made = to(f"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --mem={memory}\n#SBATCH --mail-type=END\n".encode(), "abci3")
+    assert [line for line in made.script.lines if "select" in line] == [f"#PBS -l select={chunk}"]
+    assert [line for _, line in made.lost] == [f"#SBATCH --mem={memory}"] * lost
+    assert "#PBS -m e" in made.script.lines
+
+
 @pytest.mark.parametrize("name", list(registry.SCRIPTS))
 def test_what_is_written_is_read_back(name: str) -> None:
     language = registry.script_language(name)

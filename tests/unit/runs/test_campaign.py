@@ -128,6 +128,21 @@ def test_the_status_of_a_study_names_the_settings(
     assert said.count("lr=0.2") == said.count("lr=0.1") == 1 and "FAILED" in said, said
 
 
+def test_a_dry_run_of_a_resumed_study_submits_nothing(
+    project: Path, scheduler: FakeScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = begin(planned([], [1, 2])).study
+    assert run(["scale", "--resume", study.id, "--dry-run"]) == 0
+    assert "2 jobs" in capsys.readouterr().err and not runs_of(study) and not scheduler.jobs()
+    assert run(["scale", "--resume", study.id, "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["processes"] for each in told["points"]] == [1, 2] and told["cost"]["jobs"] == 2
+    assert run(["scale", "--resume", study.id]) == 0 and len(runs_of(study)) == 2
+    capsys.readouterr()
+    assert run(["scale", "--resume", study.id, "--dry-run"]) == 0
+    assert "0 jobs" in capsys.readouterr().err and len(scheduler.jobs()) == 2
+
+
 def test_a_resumed_grid_submits_what_was_meant_then(project: Path, scheduler: FakeScheduler) -> None:
     first = begin(planned(["lr=0.2,0.1"], [1]))
     assert len(first.advance(1)) == 1

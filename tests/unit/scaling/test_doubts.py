@@ -74,6 +74,22 @@ def test_noise_when_the_step_is_smaller_than_the_spread() -> None:
     assert ids(study(*repeats(1, 100.0, 110.0), *repeats(2, 104.0, 106.0)))[2] == ["noise"]
     assert ids(study(*repeats(1, 100.0, 110.0), *repeats(2, 195.0, 199.0)))[2] == []
     assert ids(study(run(1, 100.0), run(2, 100.5)))[2] == []
+    found = study(*repeats(1, 99.0, 101.0), *repeats(2, 99.5, 101.5))
+    (doubt,) = found["points"][1]["doubts"]
+    assert (
+        doubt["id"] == "noise" and "that of 1 process by less" in doubt["message"] and "± 0.01414" in doubt["message"]
+    )
+
+
+@pytest.mark.parametrize(("unit", "same"), [("s/step", 1.0), ("ms/step", 1.0), ("steps/s", -1.0)])
+def test_the_step_of_a_perfect_weak_scaling_does_not_change(unit: str, same: float) -> None:
+    def doubted(mode: str, *at_two: float) -> list[str]:
+        runs = [*repeats(1, 0.098**same, 0.102**same), *repeats(2, *(value**same for value in at_two))]
+        return ids(results("digits-1", mode, "step_time", unit, runs))[2]
+
+    assert doubted("weak", 0.099, 0.103) == []  # twice the work in the same time
+    assert doubted("weak", 0.198, 0.202) == ["noise"]  # two processes do no more than one
+    assert doubted("strong", 0.099, 0.103) == ["noise"] and doubted("strong", 0.049, 0.051) == []
 
 
 def test_a_false_point_is_shown_marked_and_reaches_nothing() -> None:

@@ -176,12 +176,13 @@ def test_a_summary_comes_back_from_json(tmp_path: Path) -> None:
         ({"counts": [10**9, 0, 0, 0, 0]}, "survey_summary.bad_summary"),
         ({"counts": [1, 2]}, "survey_summary.bad_summary"),
         ({"question": {"id": "x"}}, "survey_summary.bad_summary"),
+        ({"question": {"id": "x", "kind": "number"}, "mean": 10**400}, "survey_summary.bad_summary"),
     ],
 )
 def test_a_damaged_summary_is_an_error(tmp_path: Path, change: dict[str, Any] | None, identifier: str) -> None:
     made = exchange.to_json(summary())
     for name, value in (change or {}).items():
-        (made["items"][0] if name in ("counts", "question") else made)[name] = value
+        (made["items"][0] if name in ("counts", "question", "mean") else made)[name] = value
     path = tmp_path / "after.json"
     path.write_text(json.dumps(made) if change else "[1", encoding="utf-8")
     with pytest.raises(RequestError) as caught:

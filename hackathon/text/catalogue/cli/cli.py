@@ -248,6 +248,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "value": ("value", "値"),
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),
     "no_study_hint": ("`hackathon scale --processes 1,2` creates one", "`hackathon scale --processes 1,2` で作れます"),
+    "of_scaling_study": (
+        "--plot, --baseline, and the formats csv and md are for scaling studies, not for single runs or tunings",
+        "--plot、--baseline、形式 csv と md はスケーリングの測定に使います。単独の実行や tune の探索には使えません",
+    ),
+    "of_scaling_study_hint": (
+        "Name a scaling study, or use --json.",
+        "スケーリングの測定の名前を指定するか、--json を使ってください。",
+    ),
     "drawn": ("plot written: {file}", "図を保存しました: {file}"),
     "published": (
         "{count} pages written to {folder}; open {file}",

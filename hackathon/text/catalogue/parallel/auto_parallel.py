@@ -117,8 +117,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "モデルに copy.deepcopy でコピーできないものが含まれています: {words}",
     ),
     "not_initialised": (
-        "{module} was built on the meta device and has no reset_parameters(): give initialise=",
-        "{module} は meta デバイスで作られていますが、reset_parameters() がありません。initialise= を指定してください",
+        "{module} was built on the meta device, and neither reset_parameters() nor initialise= gives it all its numbers",
+        "{module} は meta デバイスで作られていますが、reset_parameters() と initialise= では、すべての値が初期化されません",
     ),
     # ---- plans that cut between modules
     "module_level": (

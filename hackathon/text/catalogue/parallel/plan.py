@@ -99,6 +99,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "The search found no plan that fits. It did not look at all plans.",
         "収まる計画は見つかりませんでした。すべての計画を調べたわけではありません。",
     ),
+    "idle_replicas": (
+        "{replicas} replicas need at least as many micro-batches; there are {micro_batches}",
+        "レプリカ {replicas} 個には同数以上のマイクロバッチが必要ですが、{micro_batches} 個しかありません",
+    ),
+    "too_few_devices": (
+        "these stages and replicas need {needed} devices; there are {count}",
+        "このステージ数・レプリカ数にはデバイスが {needed} 個必要ですが、{count} 個しかありません",
+    ),
     "blocking": (
         "Hardest operator to place: {operator}. A stage of it alone needs {size}; a device has {limit}. What would help:",
         "最も配置しにくいオペレータ: {operator}。単独のステージでも {size} が必要です（デバイスのメモリは {limit}）。対策:",

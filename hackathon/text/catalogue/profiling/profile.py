@@ -59,6 +59,14 @@ MESSAGES = {
         "To read trace files, write --from before them.",
         "トレースを読むには、ファイル名の前に --from を付けてください。",
     ),
+    "options_with_run": (
+        "{names} cannot be combined with run {run}: it is shown, or recorded again, as it was",
+        "{names} は実行 {run} と同時に指定できません。実行は元の条件のまま表示または記録されます",
+    ),
+    "options_with_run_hint": (
+        "To record a job with other options, name its recipe or its project's folder instead of a run.",
+        "オプションを変えて記録するには、実行の代わりにレシピかプロジェクトのフォルダを指定してください。",
+    ),
     "command_of_recipe": (
         "--command replaces the command of a project, and the target is a recipe",
         "--command はプロジェクトのコマンドを置き換えますが、対象はレシピです",

@@ -30,8 +30,8 @@ MESSAGES = {
     "ended_steps": ("ended by `try` after enough values", "十分な値が出たため `try` が終了させました"),
     "ended_seconds": ("ended by `try` after its time", "指定の時間が過ぎたため `try` が終了させました"),
     "ended_silent": (
-        "ended by `try`: no value of any metric until then",
-        "指標の値が出力されないため `try` が終了させました",
+        "ended by `try`: no value of any metric was seen until then",
+        "指標の値が確認できないため `try` が終了させました",
     ),
     "ended_walltime": ("ended by its short walltime", "短い実行時間の上限で終了しました"),
     "ranks": (
@@ -77,9 +77,10 @@ MESSAGES = {
     "about_step_by_meter": ("told by the Meter, without warm-up", "Meter の記録、ウォームアップを除く"),
     "about_step_by_rate": ("from steps/s", "steps/s から計算"),
     "about_step_by_batch": ("from the batch and samples/s", "バッチと samples/s から計算"),
+    "about_step_by_recorder": ("recorded from outside the program", "プログラムの外から記録"),
     "about_step_unknown": (
-        "the output has no steps/s, and the batch is not known",
-        "出力に steps/s がなく、バッチも不明です",
+        "the output has no steps/s, the batch is not known, and no steps could be recorded",
+        "出力に steps/s がなく、バッチも不明で、ステップも記録できませんでした",
     ),
     "about_memory_of_gpu": ("the most on one GPU", "GPU 1 枚の最大値"),
     "about_memory_of_node": ("the most on a node, other programs included", "ノードの最大値、ほかのプログラムを含む"),

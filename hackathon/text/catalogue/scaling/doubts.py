@@ -90,8 +90,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "効率 {efficiency} % は、繰り返しのばらつきでは説明できないほど高い値です",
     ),
     "noise": (
-        "the difference to {processes} processes is smaller than the spread of the repeats (± {deviation})",
-        "{processes} プロセスとの差が、繰り返しのばらつき（± {deviation}）より小さいです",
+        "the speed-up differs from that of {processes} {processes:process|processes} by less than the spread of the "
+        "repeats (± {deviation})",
+        "速度向上率の {processes} プロセスとの差が、繰り返しのばらつき（± {deviation}）より小さいです",
     ),
     # how they are shown
     "mark_false": ("not believable", "信頼できない値"),

@@ -156,4 +156,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "This page cannot be updated at the moment, so it is out of date.",
         "現在このページを更新できません。表示は最新の状態ではありません。",
     ),
+    "typed": (
+        "What this was about has changed; what you wrote is kept here: send it or delete it.",
+        "対象の内容が変わりました。入力した文章はここに残しています。送信するか、消してください。",
+    ),
 }

@@ -134,6 +134,34 @@ def test_a_plain_loop_is_sure() -> None:
     assert made.sure and made.status == "ported"
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "mean_rank < 3", "args.lora_rank", "use_ranking", "matrix_rank(x) == 2", "full_rank", "args.sort == 'rank'",
+        "mode in ('rank', 'loss')", "ranked", "low_rank and epoch", "is_ranking",
+    ],
+)  # fmt: skip
+def test_a_save_under_a_condition_that_holds_everywhere_becomes_one_process_s(condition: str) -> None:
+    made = ported(HEAD + LOOP + f"if {condition}:\n    torch.save(model.state_dict(), 'm')\n")
+    assert f"if {condition}:\n    if RANK == 0:\n        torch.save(" in made.after.decode(), made.after.decode()
+    assert "do-save" in {each.rule for each in made.findings}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "args.local_rank == 0", "dist.get_rank() == 0", "hvd.rank() == 0", "is_main_process()", "not myRank",
+        "trainer.is_global_zero", "rank in (-1, 0)", "int(os.environ['LOCAL_RANK']) == 0", "is_rank_0", "isRank0()",
+        "os.environ.get('OMPI_COMM_WORLD_RANK', '0') == '0'", "comm.intra_rank == 0", "self.global_rank_ == 0",
+        "accelerator.is_local_main_process", "xm.is_master_ordinal()", "is_rank_zero and epoch > 3",
+    ],
+)  # fmt: skip
+def test_a_save_of_one_process_is_left_as_it_is(condition: str) -> None:
+    made = ported("import os\n" + HEAD + LOOP + f"if {condition}:\n    torch.save(model.state_dict(), 'm')\n")
+    assert f"if {condition}:\n    torch.save(" in made.after.decode()
+    assert "do-save" not in {each.rule for each in made.findings}
+
+
 def test_the_model_is_known_by_the_names_that_a_class_gives_it() -> None:
     text = """
 class Trainer:

@@ -106,6 +106,29 @@ def test_a_former_study_is_told_and_can_be_left_out(folder: Path, capsys: pytest
     assert "warm start" not in said(capsys, *GOOD, "--dry-run", "--no-warm-start", code=0)
 
 
+def test_a_resumed_tuning_counts_what_it_used_once_and_a_dry_run_adds_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "templates" / "clusters").mkdir(parents=True)
+    priced = {"name": "lab", "scheduler": "slurm", "node": {"cores": 4}, "rates": {"per_node_hour": 1.0}}
+    (folder / "templates" / "clusters" / "lab.yaml").write_text(json.dumps(priced))
+    wanted = Objective(AFTER, "accuracy", True, 120.0)
+    plan = TuningPlan((Dimension("lr", LOG, 1e-3, 1.0),), wanted, "random", trials=None, tokens=3.0)
+    hour = [0.5] * 359  # a trial of an hour costs one token
+    trials = [RecordedTrial({"lr": lr}, hour) for lr in (0.5, 0.1)]
+    study = recorded_study(folder, plan, trials, name="toy", cluster="lab", parameters={"lr": 0.1, "batch": 8})
+    assert "at most 1 job," in said(capsys, "--resume", study.id, "--dry-run", code=0)
+    assert "at most 2 jobs," in said(capsys, "--resume", study.id, "--dry-run", "--tokens", "4", code=0)
+    assert "at most 1 job," in said(capsys, "--resume", study.id, "--dry-run", "--tokens", "9", "--trials", "3", code=0)
+    assert len(Study(study.path).trials()) == len(list((folder / "runs").iterdir())) == 2
+    capsys.readouterr()
+    assert run(["results", study.id, "--format", "csv"]) == 2  # it has no table of sizes
+    shown = capsys.readouterr()
+    assert "not for single runs or tunings" in shown.err and not shown.out
+    assert run(["results", study.id, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["study"] == study.id
+
+
 def test_without_optuna_nothing_begins(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
