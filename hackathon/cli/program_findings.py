@@ -44,6 +44,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
         launcher=request.launcher if request is not None else None,
         launcher_given=project.launcher is not None,
         gpus=request.gpus_per_node > 0 if request is not None else None,
+        own_gpus=(project.gpus_per_process or 1) > 1,
         packages=installed_packages(request) if request is not None else None,
     )
     return read_project(sources.folder, project.command, situation)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help=message("help.option_explain"))
 @click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
 @click.option("--files", is_flag=True, help=message("help.option_files"))
-@click.option("--to", "folder", metavar="DIR", type=click.Path(), help=message("help.option_to"))
+@click.option("--to", "folder", metavar="DIR", type=click.Path(), help=message("help.option_render_to"))
 @click.option("--essence", is_flag=True, help=message("help.option_essence"))
 @option_trust
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))

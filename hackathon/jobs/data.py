@@ -12,6 +12,9 @@ FOLDER = "data"
 RECORDS = ".hackathon"
 """In FOLDER: one record for each name, written last, when the data are there and whole."""
 
+VARIABLES = ("HK_DATA", "HK_STAGE")
+"""What `variables` sets."""
+
 
 def record_of(folder: Path, name: str) -> dict[str, Any] | None:
     """Return what is recorded of data that were fetched, or None; `folder` is the one that FOLDER names."""

@@ -114,7 +114,9 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         full = max(1, min(full, gpus // each))
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
     asked = choose.origins["processes_per_node"] != of_cluster
-    threads = choose.pick("threads", _threads(cluster, cores, full, per_node if asked else full), of_cluster)
+    # nodes and processes given together can put more on a node than usual; fewer leave the threads as they are
+    share = per_node if asked else max(full, per_node)
+    threads = choose.pick("threads", _threads(cluster, cores, full, share), of_cluster)
     binding = choose.pick("binding", cluster.binding, of_cluster)
     values, declared, scaling = _values(sources)
     if mode is not None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from hackathon.config.cluster import Cluster
 from hackathon.jobs.data import FOLDER
+from hackathon.jobs.data import VARIABLES as DATA_VARIABLES
 from hackathon.jobs.data import variables as data_variables
 from hackathon.jobs.foreign_variables import is_refused, literal, set_by_line
 from hackathon.jobs.request import Request
@@ -92,7 +93,7 @@ def _kept_variables(old: Request, here: Sources) -> Iterator[tuple[str, tuple[st
     for name, value in old.variables.items():
         origin = old.origins.get(f"variables.{name}")
         if origin is None:
-            origin = DATA if name in ("HK_DATA", "HK_STAGE") else "cluster" if name in of_profile else PROJECT
+            origin = DATA if name in DATA_VARIABLES else "cluster" if name in of_profile else PROJECT
         if origin != DATA and not origin.startswith("cluster"):
             yield name, (value, origin)
 

@@ -119,7 +119,7 @@ def transfer(
         scratch=cluster.scratch,
         telemetry_seconds=cluster.telemetry_seconds,
         mpi_options=tuple(cluster.mpi_options),
-        directives=tuple(cluster.directives),
+        directives=old.directives if same else tuple(cluster.directives),
         memory=old.memory if same else None,
         source=source,
         in_place=False if foreign else old.in_place,

@@ -100,10 +100,14 @@ def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str],
         for entry in entries:
             fresh = target / f".{entry.name}.{os.getpid()}"
             source = folder / entry.name
-            if source.is_dir():
-                shutil.copytree(source, fresh, symlinks=True)
-            else:
-                shutil.copy2(source, fresh)
+            try:
+                if source.is_dir():
+                    shutil.copytree(source, fresh, symlinks=True)
+                else:
+                    shutil.copy2(source, fresh)
+            except BaseException:
+                _away(fresh)
+                raise
             _away(target / entry.name)
             fresh.rename(target / entry.name)
             told(entry.name)

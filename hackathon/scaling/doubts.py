@@ -53,7 +53,10 @@ class Doubt:
     @property
     def message(self) -> str:
         """What is doubted and why, in the current language."""
-        return message("_".join(filter(None, (f"doubts.{self.id.replace('-', '_')}", self.kind))), **self.values)
+        name = "_".join(filter(None, (f"doubts.{self.id.replace('-', '_')}", self.kind)))
+        if "mode" not in self.values:
+            return message(name, **self.values)
+        return message(name, **self.values, scaling=message(f"web.mode_{self.values['mode']}"))
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Doubt":

@@ -86,9 +86,10 @@ class ParameterServer:
             while counted >= self.workers and not stopped:
                 counted -= self.workers
                 meter.step(
-                    samples=self.args.batch_size * self.workers, epoch=applied * self.args.batch_size
-                    // self.epoch_samples, loss=loss, staleness=sum(staleness) / len(staleness),
-                    gradients=len(gradients),
+                    samples=self.args.batch_size * self.workers,
+                    step=(applied - counted) // self.workers,  # of the whole training, also after a resumption
+                    epoch=applied * self.args.batch_size // self.epoch_samples, loss=loss,
+                    staleness=sum(staleness) / len(staleness), gradients=len(gradients),
                 )  # fmt: skip
                 stopped = should_stop()
         with self.changed:

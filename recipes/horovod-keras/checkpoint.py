@@ -75,7 +75,8 @@ def read(net, optimizer, resume: str, epochs: int, batch_size: int, me: Identity
     except (OSError, ValueError, BadZipFile) as error:
         raise SystemExit(f"{path} is no checkpoint: {error}") from None
     epoch, batch, former_batch_size, former_processes = (int(each) for each in state["place"])
-    if resume == "auto" and epoch >= epochs:
+    # finished: a run that is started again begins anew; a later segment only has the last numbers to tell
+    if resume == "auto" and epoch >= epochs and os.environ.get("HK_SEGMENT", "1") == "1":
         return 0, 0
     for number, variable in enumerate([*net.variables, *optimizer.variables]):
         variable.assign(state[f"variable_{number}"])

@@ -125,7 +125,9 @@ class Watch(tf.keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self._phase.__exit__()
         samples = self._args.batch_size * self._me.world_size
-        self._meter.step(samples=samples, epoch=self._epoch, loss=logs["loss"])
+        # steps of the whole training, also after a resumption
+        passed = self._epoch * self._steps + self.first_batch + batch + 1
+        self._meter.step(samples=samples, step=passed, epoch=self._epoch, loss=logs["loss"])
         if self._should_stop():
             self.stopped = self._epoch, self.first_batch + batch + 1
             self.model.stop_training = True

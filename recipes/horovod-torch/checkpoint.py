@@ -58,7 +58,8 @@ def load(
     state = None
     if me.rank == 0 and resume != "no" and (resume != "auto" or path.exists()):
         state = torch.load(path, map_location="cpu", weights_only=True)
-        if resume == "auto" and state["epoch"] >= epochs:
+        # finished: a run that is started again begins anew; a later segment only has the last numbers to tell
+        if resume == "auto" and state["epoch"] >= epochs and os.environ.get("HK_SEGMENT", "1") == "1":
             state = None
     if state:
         net.load_state_dict(state["net"])

@@ -102,7 +102,8 @@ def main() -> None:
                 if not adasum:
                     with optimizer.skip_synchronize():
                         optimizer.step()
-            meter.step(samples=args.batch_size * me.world_size, epoch=epoch, loss=loss.detach())
+            passed = epoch * data.steps + batch + 1  # steps of the whole training, also after a resumption
+            meter.step(samples=args.batch_size * me.world_size, step=passed, epoch=epoch, loss=loss.detach())
             if stopped := should_stop():
                 break
         with meter.phase("pause"):

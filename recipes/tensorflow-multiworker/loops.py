@@ -45,7 +45,8 @@ def custom(training: Training, first: Place) -> Place:
                 loss, waited = step(images, labels)
             if waited is not None:
                 meter.move(float(waited), "compute", "communication")
-            meter.step(samples=training.samples, epoch=epoch, loss=loss)
+            passed = epoch * training.data.steps + batch + 1  # steps of the whole training, also after a resumption
+            meter.step(samples=training.samples, step=passed, epoch=epoch, loss=loss)
             if training.should_stop():
                 return epoch, batch + 1
         first_batch = 0
@@ -98,8 +99,11 @@ class Watch(tf.keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self._phase.__exit__()
-        self._training.meter.step(samples=self._training.samples, epoch=self._epoch, loss=logs["loss"])
-        if self._training.should_stop():
+        training = self._training
+        # steps of the whole training, also after a resumption
+        passed = self._epoch * training.data.steps + self._first_batch + batch + 1
+        training.meter.step(samples=training.samples, step=passed, epoch=self._epoch, loss=logs["loss"])
+        if training.should_stop():
             self.stopped = self._epoch, self._first_batch + batch + 1
             self.model.stop_training = True
 

@@ -79,7 +79,10 @@ def main() -> None:
         meter.final(gradient_check=difference, rank_sum=rank_sum)
         sys.exit("gradient check failed: the processes do not train one network together")
 
-    epoch, batch = loop(training, load(net, optimizer, args.resume, args.epochs, args.batch_size, me))
+    first = load(net, optimizer, args.resume, args.epochs, args.batch_size, me)
+    # the learning rate follows this count; other batches than before the cut have other steps per epoch
+    optimizer.iterations.assign(first[0] * data.steps + first[1])
+    epoch, batch = loop(training, first)
     numbers: dict[str, Any] = {"gradient_check": difference, "rank_sum": rank_sum, "epochs": epoch}
     with meter.phase("pause"):
         numbers["stopped"] = epoch < args.epochs

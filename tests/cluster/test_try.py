@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from hackathon.cli.run.rehearsal_shown import show_json
+from hackathon.jobs.resolve import Sources
 from hackathon.rehearsal.rehearsal import note_end, steps_of
 from hackathon.rehearsal.understood import understand
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
+from hackathon.schedulers.profiles import load_cluster
 from support.backends import Backend, LocalBackend, Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH
@@ -168,6 +171,23 @@ def test_values_of_own_patterns_are_counted_and_enough(
     note_end(run, "silent")
     seen = understand(run, RunStatus(run.id, "CANCELLED"))
     assert (seen.ended, seen.good) == ("silent", good)
+
+
+@pytest.mark.parametrize(("written", "value"), [("Infinity", None), ("-Infinity", None), ("NaN", None), (812.5, 812.5)])
+def test_a_value_that_is_no_number_is_null(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], written: float | str, value: float | None
+) -> None:
+    made = RecordedRun(tmp_path / "run", 1)
+    made.final(pace=written)
+    (made.path / "client").mkdir()
+    run = RunDirectory(made.path)
+    show_json(Sources(load_cluster("laptop", [])), [], [understand(run, RunStatus(run.id, "SUCCEEDED"))], [], False)
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    (told,) = json.loads(capsys.readouterr().out, parse_constant=refuse)["runs"]
+    assert [each["value"] for each in told["metrics"] if each["name"] == "pace"] == [value]
 
 
 def test_its_runs_are_no_results(told: dict[str, tuple[Site, dict[str, Any]]]) -> None:

@@ -84,9 +84,13 @@ def test_stopped_under_mpirun_and_resumed(place: Place) -> None:
     assert stopped["workers"] == 2 and stopped["gradients"] < 100
     assert stopped["stopped"] and "accuracy" not in stopped
     place.stop.unlink()
+    before = len(place.metrics())
     done = place.train(2, "--epochs", "4")
     good(done)
     assert "resumed from" in done.stdout and place.final()["gradients"] >= 4 * 1437 // 16
+    # steps are counted over the whole training: one is a gradient of each worker
+    lines = [line for line in place.metrics()[before:] if "samples" in line]
+    assert {line["step"] - line["interval"][1] for line in lines} == {stopped["gradients"] // 2}
 
 
 def test_gradients_that_are_not_applied_are_noticed(place: Place) -> None:

@@ -155,6 +155,14 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
     assert "epoch 0, batch 1" in resumed.stdout
     assert parts.call(*compare).stdout.split() == ["True", "3", "0", "64", "2"]
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
+    # steps are counted over the whole training
+    assert [line for line in parts.metrics() if "samples" in line][-1]["step"] == 3 * (1437 // 2 // 64)
+    # a later segment of a chain finds nothing left to train: it only has the numbers to tell
+    last = parts.train(MPI, *options, HK_SEGMENT="2")
+    _good(last)
+    assert "epoch 3, batch 0" in last.stdout and parts.call(*compare).stdout.split() == ["True", "3", "0", "64", "2"]
+    told = parts.metrics()[-1]
+    assert (told["accuracy"], told["epochs"]) == (whole.metrics()[-1]["accuracy"], 3) and "samples_per_s" not in told
 
 
 def test_scales_on_this_machine_and_a_killed_rank_is_named(tmp_path: Path) -> None:

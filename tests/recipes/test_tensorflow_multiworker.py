@@ -151,6 +151,29 @@ def test_stopped_and_resumed_is_the_same(tmp_path: Path, environ: dict[str, str]
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
 
 
+@pytest.mark.parametrize("loop", ["custom", "fit"])
+def test_with_other_batches_the_learning_rate_goes_on_where_it_was(place: Place, loop: str) -> None:
+    """It follows the optimizer's count of steps, of which 64 images make 22 in an epoch, and 128 make 11."""
+    options = ("--loop", loop, "--checkpoint-every", "1")
+    _good(place.train(1, *options, "--epochs", "1"))
+    assert _steps_of_optimizer(place) == 22
+    resumed = place.train(1, *options, "--epochs", "2", "--batch-size", "128")
+    _good(resumed)
+    assert "epoch 1, batch 0" in resumed.stdout and _steps_of_optimizer(place) == 2 * 11
+    assert [line for line in place.metrics() if "samples" in line][-1]["step"] == 2 * 11
+    # a later segment of a chain finds nothing left to train: it only has the numbers to tell
+    accuracy = place.metrics()[-1]["accuracy"]
+    place.environ["HK_SEGMENT"] = "2"
+    _good(place.train(1, *options, "--epochs", "2", "--batch-size", "128"))
+    told = place.metrics()[-1]
+    assert (told["accuracy"], told["epochs"]) == (accuracy, 2) and "samples_per_s" not in told
+
+
+def _steps_of_optimizer(place: Place) -> int:
+    (steps,) = (value for value in place.checkpoint().values() if value.shape == () and value.dtype == numpy.int64)
+    return int(steps)
+
+
 def test_what_can_not_be_is_told(place: Place) -> None:
     done = place.train(1, "--communication", "nccl")
     assert done.returncode == 1

@@ -103,6 +103,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
 
     from hackathon.cli.budget import admit
     from hackathon.cli.shown import finish
+    from hackathon.jobs.data import VARIABLES as DATA_VARIABLES
     from hackathon.jobs.environments import FOLDER_VARIABLE
     from hackathon.runs.campaign import plan, start
     from hackathon.text.paths import toolkit_command
@@ -122,6 +123,9 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
             framework=None,
             command=(*argv, "--cluster", cluster.name, *words),
             parameters={},
+            # pip needs no data: to copy them to the node's own disk would take long, and they need not be there yet
+            data=(),
+            variables={name: value for name, value in request.variables.items() if name not in DATA_VARIABLES},
             launcher="local",
             metrics={},
             check=None,

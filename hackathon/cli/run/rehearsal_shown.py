@@ -1,5 +1,6 @@
 """How `hackathon try` says what it understood: of each run, what to mend, and what a study would cost."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -196,7 +197,7 @@ def _run_json(seen: "Understood") -> dict[str, Any]:
         "ranks": seen.ranks, "hosts": list(seen.hosts), "metric": seen.metric,
         "metrics": [
             {
-                "name": each.name, "value": each.value if each.value == each.value else None, "unit": each.unit,
+                "name": each.name, "value": each.value if math.isfinite(each.value) else None, "unit": each.unit,
                 "file": each.place.file if each.place else None, "line": each.place.line if each.place else None,
                 "by": each.place.by if each.place else None,
             }

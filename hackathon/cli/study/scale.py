@@ -94,7 +94,8 @@ def command(
     unit = metric_unit(request.metrics, request.metric)
     campaign = begin(planned, note=note, tags=tags, unit=unit, told=show_preflight)
     study, points = campaign.study, len(planned.jobs)
-    click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=mode), err=True)
+    kind = message(f"web.mode_{mode}")
+    click.echo(message("cli.study_is", study=study.id, points=points, repeat=repeat, mode=kind), err=True)
     _go_on(campaign, max_queued, waiting, as_json)
 
 

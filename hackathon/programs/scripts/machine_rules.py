@@ -75,9 +75,10 @@ def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
         over("nodes", "nodes_over", "nodes", nodes=request.nodes, limit=queue.nodes)
     if request.nodes and request.nodes < queue.min_nodes:
         over("nodes", "nodes_under", "min_nodes", nodes=request.nodes, limit=queue.min_nodes)
-    if request.walltime and queue.walltime and request.walltime > queue.walltime:
-        over("walltime", "walltime_over", "walltime", walltime=format_walltime(request.walltime),
-             limit=format_walltime(queue.walltime))  # fmt: skip
+    longest = queue.longest(request.nodes or 1)
+    if request.walltime and longest and request.walltime > longest:
+        over("walltime", "walltime_over", "walltime" if longest == queue.walltime else "larger",
+             walltime=format_walltime(request.walltime), limit=format_walltime(longest))  # fmt: skip
 
 
 def _group(look: ScriptLook) -> None:

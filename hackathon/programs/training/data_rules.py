@@ -6,6 +6,7 @@ import re
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.training.module import RANK, Module, keyword, text_value
 from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.training.shares import share_of
 from hackathon.programs.training.situation import TrainingSituation
 
 _DIVIDED = re.compile(
@@ -38,7 +39,7 @@ def check_data(program: TrainingProgram) -> None:
     streams = "IterableDataset" in program.text
     for module in program.modules:
         if whole and not divided and not streams:
-            _no_sampler(module, "same-data" if _seeded(program) else "no-sampler")
+            _no_sampler(program, module, "same-data" if _seeded(program) else "no-sampler")
         if whole and not divided:
             _same_stream(program, module)
         if whole and "set_epoch" not in program.text:
@@ -60,7 +61,7 @@ def _seeded(program: TrainingProgram) -> bool:
     return bool(seeds) and not generators and all(isinstance(each, ast.Constant) for each in seeds)
 
 
-def _no_sampler(module: Module, rule: str) -> None:
+def _no_sampler(program: TrainingProgram, module: Module, rule: str) -> None:
     for call, name in module.calls:
         if name not in ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"):
             continue
@@ -71,7 +72,10 @@ def _no_sampler(module: Module, rule: str) -> None:
             continue
         if rule == "same-data" and keyword(call, "generator"):
             continue
-        module.look.add(rule, call.lineno, *_with_sampler(module, call, shuffle))
+        share = share_of(program, module, call.args[0] if call.args else keyword(call, "dataset"))
+        if share != "own":
+            certain = rule if share == "same" else "no-sampler"
+            module.look.add(certain, call.lineno, *_with_sampler(module, call, shuffle))
 
 
 def _same_stream(program: TrainingProgram, module: Module) -> None:

@@ -49,7 +49,8 @@ def check_exchange(program: TrainingProgram) -> None:
     torch = [(module, call) for module in program.modules for call, name in module.calls
              if name.rpartition(".")[2] == "init_process_group"]  # fmt: skip
     for module, call in torch:
-        if _is_number(keyword(call, "world_size"), 1) and not any(module.tests(call)):
+        alone = _is_number(keyword(call, "world_size"), 1) and not any(module.tests(call))
+        if alone and not program.fallback(module, call):
             module.look.add("fixed-world", call.lineno)
     trains = program.called("backward")  # ranks that only predict need not exchange anything
     if torch and trains and not _EXCHANGES.search(program.used_text):

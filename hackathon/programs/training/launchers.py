@@ -39,6 +39,8 @@ _MEETS = frozenset({"nnodes", "rdzv_endpoint", "rdzv-endpoint", "node_rank", "no
 """Options of torchrun with which agents on several nodes may meet,"""
 _HERE = re.compile(r"0|1|1:1|(?:localhost|127\.0\.0\.1)(?::\d+)?")
 """except with these values."""
+_TELLS = frozenset({"--version", "-V", "--help", "-h", "--check-build", "-cb"})
+"""Options with which a launcher tells something, and starts nothing."""
 _SAME = {"mpiexec": "mpirun", "mpiexec.hydra": "mpirun"}
 
 
@@ -57,7 +59,7 @@ class Launched(NamedTuple):
 
 
 def launched(words: Sequence[str]) -> Launched | None:
-    """Return what a command's launcher starts, or None for a command without one."""
+    """Return what a command's launcher starts, or None for a command without one, or with one that only tells."""
     name, rest = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
     if _PYTHON.fullmatch(name):
         at = next((number for number, word in enumerate(rest) if word != "-u"), len(rest))
@@ -76,6 +78,8 @@ def launched(words: Sequence[str]) -> Launched | None:
     while rest and rest[0].startswith("-") and rest[0] != "--":
         option, equals, value = rest.pop(0).partition("=")
         plain_name = option.lstrip("-")
+        if option in _TELLS:
+            return None
         if plain_name in _MEETS and not _HERE.fullmatch(value or (rest[0] if rest else "")):
             alone = False
         if plain_name in ("m", "module") and kind in ("torchrun", "accelerate", "deepspeed"):

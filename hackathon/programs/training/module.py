@@ -13,6 +13,8 @@ RANK = re.compile(r"rank|main|master|primary|chief|root|leader|zero|writer|proc|
 """Words of conditions that may hold on one rank only: with one of them a line is not said to run on every rank."""
 STEPS = 3_000_000
 """Looks at a file's nodes that are made: what people write needs a thousandth of that."""
+_HOLDERS = frozenset({"self", "cls", "args", "opt", "opts", "cfg", "config", "hparams", "params", "flags", "FLAGS"})
+"""Names of what holds many things: a value given to one of them says nothing about the others."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -171,6 +173,48 @@ class Module:
             return ""
         line = self.look.lines[node.lineno - 1].encode("utf-8", "replace")
         return line[node.col_offset : node.end_col_offset].decode("utf-8", "replace")
+
+    @cached_property
+    def given(self) -> dict[str, list[ast.expr]]:
+        """Name of a variable or attribute → what it, or a part of it, is given anywhere in the file."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            targets: list[ast.expr] = []
+            value: ast.expr | None = None
+            if isinstance(node, ast.Assign):
+                targets, value = node.targets, node.value
+            elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
+                targets, value = [node.target], node.value
+            elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
+                targets, value = [node.target], node.iter
+            for name in (each for target in targets for each in self._set(target)):
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+        return found
+
+    def _set(self, target: ast.expr) -> Iterator[str]:
+        """Yield the names that a target changes: of `data.x[i] = …` both `x` and `data`, but no module or settings."""
+        waiting = [target]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, ast.Tuple | ast.List):
+                waiting += each.elts
+            elif isinstance(each, ast.Starred | ast.Subscript):
+                waiting += [each.value] if self.dotted(each.value) != "os.environ" else []
+            elif isinstance(each, ast.Attribute):
+                yield each.attr
+                waiting.append(each.value)
+            elif isinstance(each, ast.Name) and each.id not in self.aliases and each.id not in _HOLDERS:
+                yield each.id
+
+    @cached_property
+    def classes(self) -> dict[str, list[ast.ClassDef]]:
+        """Name → the classes of that name."""
+        found: dict[str, list[ast.ClassDef]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(node)
+        return found
 
     @property
     def has_os(self) -> bool:

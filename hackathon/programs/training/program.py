@@ -1,6 +1,7 @@
 """A whole program as the rules look at it: its files, and what it trains with."""
 
 import ast
+import re
 import sys
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,12 @@ HARMLESS = frozenset(
     }
 )  # fmt: skip
 """Packages that do not."""
+DEPTH = 3
+"""Calls within each other that are followed from a line to what decides about it."""
+_ASKS = re.compile(r"environ|getenv|launch|elastic|torchrun|spawn|RANK|SLURM|OMPI")
+"""Words of a test that asks how the program was started."""
+_NUMBER = re.compile(r"world|size|n_?procs|gpus|count", re.I)
+"""Names that say how many ranks there are: a test of these asks something else."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,52 @@ class TrainingProgram:
         for module in self.modules:
             for call, dotted in module.calls:
                 found.setdefault(dotted.rpartition(".")[2], []).append((module, call))
+        return found
+
+    def fallback(self, module: Module, node: ast.AST, depth: int = DEPTH) -> bool:
+        """Return whether a line is reached only where something asks how the program was started, or has failed.
+
+        Such a line may be for a start without a launcher. All that leads to its function has to be like that.
+        """
+        module.spend(1)
+        if any(self._asks(module, test) for test in module.tests(node)):
+            return True
+        if any(isinstance(up, ast.ExceptHandler) for _, up in module.above(node)):
+            return True
+        function = module.function(node)
+        if not depth or not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if (function, depth) not in self._known:
+            uses = ((m, use) for m, use in self.uses.get(function.name, ()) if m.function(use) is not function)
+            judged = (self.fallback(m, use, depth - 1) for m, use in uses)
+            self._known[function, depth] = next(judged, False) and all(judged)
+        return self._known[function, depth]
+
+    @cached_property
+    def _known(self) -> dict[tuple[ast.AST, int], bool]:
+        """Function and depth → whether all that leads to it is a fallback."""
+        return {}
+
+    def _asks(self, module: Module, test: ast.AST) -> bool:
+        words = module.words(test)
+        if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.NotEq) and "rank" in words.lower():
+            other = test.comparators[0]
+            if isinstance(other, ast.Constant) and other.value in (0, "0"):
+                return False  # every launcher starts such a rank
+        return bool(_ASKS.search(words)) or any(
+            _ASKS.search(module.words(value))
+            for name in words.split() if not _NUMBER.search(name)
+            for value in module.given.get(name, ())
+        )  # fmt: skip
+
+    @cached_property
+    def uses(self) -> dict[str, list[tuple[Module, ast.AST]]]:
+        """Name → where a function or method of that name is called or passed on."""
+        found: dict[str, list[tuple[Module, ast.AST]]] = {}
+        for module in self.modules:
+            for node in module.nodes:
+                if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+                    found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append((module, node))
         return found
 
 

@@ -22,10 +22,10 @@ def check_ranks(program: TrainingProgram, situation: TrainingSituation) -> None:
         return
     for module in program.modules:
         _spawns(program, module)
-        _addresses(module, situation)
+        _addresses(program, module, situation)
         _devices(module)
         if not program.framework and situation.per_node != 1:
-            if not _AWARE.search(program.text):
+            if not situation.own_gpus and not _AWARE.search(program.text):
                 _one_gpu(module, situation)
             _global_rank(module, situation)
 
@@ -43,7 +43,8 @@ def _spawns(program: TrainingProgram, module: Module) -> None:
         target = (call.args[0] if call.args else keyword(call, "fn")) if spawn else keyword(call, "target")
         if not _joins(program, module.dotted(target).rpartition(".")[2], DEPTH):
             continue
-        if all(_COUNTS.fullmatch(module.words(test)) for test in module.tests(call)) and not module.tried(call):
+        counted = all(_COUNTS.fullmatch(module.words(test)) for test in module.tests(call))
+        if counted and not module.tried(call) and not program.fallback(module, call):
             module.look.add("starts-own-ranks", call.lineno, function=name.rpartition("torch.")[2] or name)
 
 
@@ -60,32 +61,30 @@ def _joins(program: TrainingProgram, function: str, depth: int) -> bool:
     return False
 
 
-def _addresses(module: Module, situation: TrainingSituation) -> None:
+def _addresses(program: TrainingProgram, module: Module, situation: TrainingSituation) -> None:
     for node in module.nodes:
         name, value = _environment(module, node)
         if name not in _OWN or not isinstance(value, ast.Constant) or not isinstance(node, ast.Assign):
             continue
-        if any(module.tests(node)) or module.tried(node) or len(node.targets) != 1:
+        if any(module.tests(node)) or module.tried(node) or len(node.targets) != 1 or program.fallback(module, node):
             continue
         target = node.targets[0]
         assert isinstance(target, ast.Subscript)
         better = f'{module.source(target.value)}.setdefault("{name}", {module.source(value)})'
-        # on one node all ranks meet at that address; under torchrun nobody listens at another port
-        harmless = situation.nodes == 1 and name == "MASTER_ADDR"
-        harmless |= name == "MASTER_PORT" and situation.launcher not in (None, "torchrun")
-        module.look.add(
-            "own-address", node.lineno, *module.replaced(node, better), severity="warning" if harmless else None,
-            name=name, value=str(value.value),
-        )  # fmt: skip
+        severity: Severity | None = "warning" if situation.meets(name) else None
+        edits = module.replaced(node, better)
+        module.look.add("own-address", node.lineno, *edits, severity=severity, name=name, value=str(value.value))
     for call, dotted in module.calls:
         if not dotted.endswith("init_process_group"):
             continue
         method = keyword(call, "init_method") or (call.args[1] if len(call.args) > 1 else None)
         text = text_value(method)
-        if method is not None and text is not None and _HERE.fullmatch(text) and not any(module.tests(call)):
+        if method is None or text is None or not _HERE.fullmatch(text) or any(module.tests(call)):
+            continue
+        if not program.fallback(module, call):
             edits = module.replaced(method, '"env://"')
             harmless = situation.nodes == 1 and situation.launcher not in (None, "torchrun")
-            severity: Severity | None = "warning" if harmless else None
+            severity = "warning" if harmless else None
             module.look.add("own-address", method.lineno, *edits, severity=severity, name="init_method", value=text)
 
 

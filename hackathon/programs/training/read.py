@@ -105,7 +105,7 @@ def _near(folder: Path, name: str) -> str:
     ending = os.path.splitext(name)[1]  # noqa: PTH122
     try:
         known = sorted(each.name for each in place.iterdir() if each.suffix == ending and each.is_file())[:1000]
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name with a zero byte
         return ""
     like = nearest(os.path.basename(name), known)  # noqa: PTH119
     return os.path.join(os.path.dirname(name), like) if like else ""  # noqa: PTH118, PTH120
@@ -139,6 +139,8 @@ def _shell(folder: Path, name: str, situation: TrainingSituation) -> list[FileLo
     entries = tuple(
         dict.fromkeys(each for each in programs if not each.startswith(("/", "..")) and inside(folder, each))
     )
+    if shell_rules.own_gpus(look.lines):
+        situation = replace(situation, own_gpus=True)
     return [look, *_program(folder, entries, situation)]
 
 

@@ -11,11 +11,18 @@ from hackathon.programs.training.data_rules import hidden
 from hackathon.programs.training.launchers import joined, launched, started
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
+from hackathon.schedulers.scripts import Severity
 
 _SETS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _BEFORE = frozenset({"exec", "time", "nohup", "export", "env"})
 _OWN = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK"})
 _FIXED = re.compile(r"[\w.:,-]+")
+_RANKS = r"\$\{?(?:RANK|LOCAL_RANK|WORLD_SIZE|OMPI_|PMIX?_|MPI_|SLURM_|TORCHELASTIC_|HK_)"
+_ASKS = re.compile(rf"(?m)(?:^|[;\s])(?:if|elif|case|\[\[?|test)\s[^;\n]*{_RANKS}")
+_UNSET = re.compile(rf"-z\s+[\"']?{_RANKS}")
+_ENDS = re.compile(
+    r"(?m)(?:^|;|&&|\|\||\bthen\b|\belse\b|\{|\))[^\S\n]*(?:exit\b(?![^\S\n]+[1-9])|exec[^\S\n]+(?!\d*[<>&])\S)"
+)
 
 
 class ScriptCommand(NamedTuple):
@@ -48,7 +55,7 @@ def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
     for command, sets, words, sure in script_commands(look.lines):
         moves |= command.words[:1] == ("cd",)
         for name, value in sets if sure else ():
-            _variable(look, command, name, value)
+            _variable(look, command, name, value, situation)
         if sure:
             _launch(look, command, words)
         if words[:1] == ("cd",) and sure and words[1:2] and re.match(r"/|~|\$\{?HOME\b", words[1]):
@@ -79,13 +86,22 @@ def _parts(command: Command) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
     return sets, () if exported else tuple(words)
 
 
-def _variable(look: FileLook, command: Command, name: str, value: str) -> None:
+def own_gpus(lines: Sequence[str]) -> bool:
+    """Return whether a script gives its rank some of the GPUs: `CUDA_VISIBLE_DEVICES=$LOCAL_RANK`."""
+    return any(
+        name == "CUDA_VISIBLE_DEVICES" and re.match(r"\$(?!\{?CUDA_)", value)
+        for command in script_commands(lines) for name, value in command.sets
+    )  # fmt: skip
+
+
+def _variable(look: FileLook, command: Command, name: str, value: str, situation: TrainingSituation) -> None:
     if not _FIXED.fullmatch(value):
         return
     if name in _OWN:
         plain = re.fullmatch(rf"(\s*)(?:export\s+)?{name}=[\"']?{re.escape(value)}[\"']?\s*", command.raw)
         edits = (Edit(command.line, (f'{plain[1]}export {name}="${{{name}:-{value}}}"',)),) if plain else ()
-        look.add("address-in-script", command.line, *edits, name=name, value=value)
+        severity: Severity | None = "warning" if situation.meets(name) else None
+        look.add("address-in-script", command.line, *edits, severity=severity, name=name, value=value)
     elif name == "CUDA_VISIBLE_DEVICES" and value != "-1":
         look.add("devices-in-script", command.line, value=value)
 
@@ -105,15 +121,24 @@ def _launch(look: FileLook, command: Command, words: tuple[str, ...]) -> None:
 
 
 def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
-    """Yield the lines inside `if` and `case`: what stands there may never run."""
-    depth = 0
+    """Yield the lines that may never run: inside `if` and `case`, and behind a way out for what a launcher started."""
+    depth, begin, gone = 0, 1, False
     for number, line in enumerate(lines, 1):
         if number in outside or len(line) > LONGEST:
             continue
         word = line.strip()
         if re.match(r"(?:if|case)\b", word) or re.search(r"&&|\|\|", word):
             yield number
+        begin = begin if depth else number
         depth += len(re.findall(r"(?:^|;)\s*(?:if|case)\s", line))
-        if depth:
+        if depth or gone:
             yield number
         depth = max(0, depth - len(re.findall(r"(?:^|;)\s*(?:fi|esac)\b", line)))
+        gone |= not depth and _leaves([each for each in lines[begin - 1 : number] if len(each) <= LONGEST])
+
+
+def _leaves(block: Sequence[str]) -> bool:
+    """Return whether a script ends in a block that asks for the rank, where it may be that there is one."""
+    text = "\n".join(block)
+    unset = _UNSET.search(text) and not re.search(r"\b(?:else|elif)\b|\|\|", text)
+    return bool(_ASKS.search(text) and _ENDS.search(text)) and not unset

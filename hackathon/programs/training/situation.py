@@ -27,5 +27,16 @@ class TrainingSituation:
     """The project says what starts the ranks."""
     gpus: bool | None = None
     """The nodes have GPUs."""
+    own_gpus: bool = False
+    """Each rank sees only its own GPUs, numbered from 0."""
     packages: "InstalledPackages | None" = None
     """What the job's Python can import."""
+
+    def meets(self, name: str) -> bool:
+        """Return whether all ranks meet though a program sets one of these variables to a fixed value.
+
+        On one node they meet at any address of it; under torchrun nobody listens at another port.
+        """
+        if name == "MASTER_PORT":
+            return self.launcher not in (None, "torchrun")
+        return name == "MASTER_ADDR" and self.nodes == 1

@@ -206,6 +206,8 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lost = paths + (["memory"] if all_memory else [])
     lost += ["directory"] if request.directory not in (None, ".") else []
+    # a select of equal parts cannot say ranks of which the nodes have not all as many
+    lost += ["processes"] if request.processes not in (None, (ranks or 0) * (request.nodes or 1)) else []
     kept = [str(line) for line in lines if line]
     return [line for line in kept if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
 

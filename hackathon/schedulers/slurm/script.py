@@ -17,6 +17,7 @@ from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
 --account -A 1
+--acctg-freq 1
 --array -a 1
 --batch 1
 --bb 1
@@ -224,8 +225,11 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 taken = False
         if taken:
             found.taken.add(each)
-    if total_gpus is not None and found.gpus is None and total_gpus % (found.nodes or 1) == 0:
-        found.gpus = total_gpus // (found.nodes or 1)
+    if total_gpus is not None and found.gpus is None:
+        if total_gpus % (found.nodes or 1) == 0:
+            found.gpus = total_gpus // (found.nodes or 1)
+        else:  # no number of GPUs is that of every node
+            found.taken = {each for each in found.taken if each.key != "--gpus"}
     return found
 
 

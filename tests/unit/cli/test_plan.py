@@ -132,7 +132,7 @@ def test_a_missing_file_option_or_package_is_named(
     monkeypatch.setattr("hackathon.parallel.plan.plan.find_spec", lambda name: None)
     assert run(words) == 2
     said = capsys.readouterr().err
-    assert "hackathon[plan]" in said and "wheelhouse" in said
+    assert ".[plan]" in said and "wheelhouse" in said
 
 
 def test_the_picture_shows_every_pass_and_every_stage(words: list[str]) -> None:

@@ -14,6 +14,12 @@ NUMPY_OLD = "RuntimeError: module compiled against API version 0x10 but this ver
 SIZE = "ValueError: numpy.{} size changed, may indicate binary incompatibility. Expected 96 from C header, got 88"
 EIGH = "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned (error code: 3)."
 PCIE = "pcieport 0000:17:00.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)"
+SKIPPED = "detected inf or nan values in gradients. not updating model parameters"
+HESSIAN = "ConvergenceWarning: The Hessian matrix at the estimated parameter values is not positive definite."
+FOAM = "trapFpe: Floating point exception trapping enabled (FOAM_SIGFPE)."
+CUDA_APART = "Installed CUDA version 12.2 does not match the version torch was compiled with 12.1"
+SHM_OBJECT = "RuntimeError: unable to open shared memory object </torch_4_5> in read-write mode: "
+KERAS = "Exception: URL fetch failure on https://host/a.npz: "
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +28,14 @@ def rules() -> RuleSet:
     folder = shipped("templates", "rules")
     return RuleSet(
         rule for part in ("env", "cuda", "numerics", "hardware") for rule in load_rule_file(folder / f"{part}.yaml")
+    )
+
+
+@pytest.fixture(scope="module")
+def all_rules() -> RuleSet:
+    """All shipped rules, as for some lines a rule of another part is the better one."""
+    return RuleSet(
+        rule for file in sorted(shipped("templates", "rules").glob("*.yaml")) for rule in load_rule_file(file)
     )
 
 
@@ -64,3 +78,107 @@ def test_what_follows_from_an_old_numpy_is_not_the_cause(rules: RuleSet, tmp_pat
 )
 def test_what_a_program_or_node_mended_itself_is_no_fault(text: str, rules: RuleSet) -> None:
     assert [hit.rule.id for hit in rules.scanner.scan_text(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rules_found"),
+    [
+        # what a program skipped and went on after
+        (SKIPPED, []),
+        ("WARNING: found NaN in the gradients\nSkipping model update.", []),
+        ("non-finite gradients: skipping optimizer and scheduler step", []),
+        ("Loss is nan.\nPatience not yet exhausted, ignoring this batch.", []),
+        ("loss is nan, skipping this batch", []),
+        ("No NaN found in activation.", []),
+        (FOAM, []),
+        (HESSIAN, []),
+        # the same words where it did end
+        ("Loss is nan, stopping training\nGradient overflow.  Skipping step, loss scaler 0", ["numerics-nan-loss"]),
+        ("ValueError: Loss is not finite and patience is exhausted.", ["numerics-nan-loss"]),
+        ("NaN found in activation 2.\nRuntimeError: stopped", ["numerics-nan-values"]),
+        ("detected inf or nan in gradients\nskipping the checkpoint of step 3", ["numerics-nan-values"]),
+        (f"{FOAM}\n/bin/sh: line 1: 77 Floating point exception(core dumped) simpleFoam", ["numerics-division-trap"]),
+        ("numpy.linalg.LinAlgError: Matrix is not positive definite", ["numerics-not-converged"]),
+        # DeepSpeed says that it goes on
+        (f"{CUDA_APART} but since the APIs are compatible, accepting this combination", []),
+        (f"{CUDA_APART}.Detected `DS_SKIP_CUDA_CHECK=1`: Allowing this combination of CUDA, but", []),
+        (f"{CUDA_APART}, unable to compile cuda/cpp extensions", ["cuda-toolkit-mismatch"]),
+        # a module that pip cannot bring
+        ("ModuleNotFoundError: No module named 'distutils'", ["framework-new-python"]),
+        ("ModuleNotFoundError: No module named 'distutils.msvccompiler'", ["env-module-missing"]),
+        ("ModuleNotFoundError: No module named 'tensorflow.contrib'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'tensorflow.examples.tutorials'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'tensorflow.python.keras'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'keras.engine'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'keras.src.legacy'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'keras.utils.np_utils'", ["tensorflow-version-gap"]),
+        ("ModuleNotFoundError: No module named 'horovod.torch.mpi_lib'", ["horovod-not-built"]),
+        ("ImportError: No module named 'horovod.torch.mpi_lib_v2'", ["horovod-not-built"]),
+        ("ModuleNotFoundError: No module named 'tensorflow'", ["env-module-missing"]),
+        ("ModuleNotFoundError: No module named 'keras'", ["env-module-missing"]),
+        ("ModuleNotFoundError: No module named 'horovod'", ["env-module-missing"]),
+        # one message, two reasons
+        ("Failed to initialize NVML: Unknown Error", ["gpu-container-detached"]),
+        ("Failed to initialize NVML: GPU is lost", ["gpu-lost"]),
+        (f"{SHM_OBJECT}Too many open files (24)", ["filesystem-too-many-open"]),
+        (f"{SHM_OBJECT}No space left on device (28)", ["filesystem-shm-full"]),
+        ("urllib.error.HTTPError: HTTP Error 403: Forbidden", ["data-download-refused"]),
+        ("urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>", ["data-download-offline"]),
+        (f"{KERAS}404 -- Not Found", ["data-download-refused"]),
+        (f"{KERAS}None -- [Errno -2] Name or service not known", ["data-download-offline"]),
+        ("ValueError: Memory growth cannot differ between GPU devices", ["tensorflow-memory-growth"]),
+        ("AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'", ["framework-extension-not-built"]),
+        ("RuntimeError: Error building extension 'fused_adam'", ["framework-extension-not-built"]),
+        ("RuntimeError: Ninja is required to load C++ extensions", ["framework-no-compiler"]),
+    ],
+)
+def test_words_that_look_alike_are_told_apart(text: str, rules_found: list[str], all_rules: RuleSet) -> None:
+    found = [hit.rule.id for hit in all_rules.scanner.scan_text(text) if hit.rule.level != "benign"]
+    assert [name for name in found if name != "python-exception"] == rules_found
+
+
+@pytest.mark.parametrize(
+    ("rule", "present", "absent"),
+    [
+        ("env-module-missing", ["opencv-python", "PyYAML", "pillow", "scikit-learn", "apex"], "install {module}"),
+        ("mpi-shared-memory-full", ["btl_vader_backing_directory", "btl_sm_backing_directory"], "TMPDIR=/dev/shm"),
+        ("cuda-cudnn-version", ["--force-reinstall torch==", "tensorflow[and-cuda]=="], "nvidia-cudnn-cu12"),
+        ("gpu-container-detached", ["nvidia-smi"], "--exclude"),
+        ("tensorflow-memory-growth", ["set_memory_growth"], "import tensorflow"),
+        ("framework-new-python", ["pip install setuptools"], "\n"),
+        ("framework-no-compiler", ["pip install ninja", "PATH", "Triton"], "\n"),
+        ("framework-extension-not-built", ["torch_extensions"], "TORCHDYNAMO"),
+        ("framework-autograd-order", ["broadcast_buffers=False"], "\n"),
+        ("data-download-refused", ["403"], "HF_HUB_OFFLINE"),
+    ],
+)
+def test_the_advice_can_be_followed(rule: str, present: list[str], absent: str, all_rules: RuleSet) -> None:
+    [advice] = [each.advice for each in all_rules if each.id == rule]
+    assert isinstance(advice, dict)
+    for text in advice.values():
+        assert all(word in text for word in present) and absent not in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules_found"),
+    [
+        (
+            [
+                f"CUDAMismatchException: {CUDA_APART}, unable to compile",
+                "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'",
+            ],
+            ["cuda-toolkit-mismatch", "framework-extension-not-built"],
+        ),
+        (
+            ["Failed to initialize NVML: Unknown Error", "RuntimeError: No CUDA GPUs are available"],
+            ["gpu-container-detached", "gpu-none-visible"],
+        ),
+    ],
+)
+def test_what_follows_is_not_the_cause(
+    lines: list[str], rules_found: list[str], all_rules: RuleSet, tmp_path: Path
+) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("\n".join(lines) + "\n")
+    found = [(each.rule, each.level) for each in diagnose([log], rules=all_rules)]
+    assert found == list(zip(rules_found, ["root", "secondary"], strict=True))

@@ -195,6 +195,18 @@ def test_threads_follow_the_processes_of_a_node(cluster: str, per_node: int | No
     assert asked.threads == threads and asked.threads * asked.processes_per_node <= cores
 
 
+@pytest.mark.parametrize(
+    ("cluster", "nodes", "processes", "threads"),
+    [("reedbush-u", 1, 36, 1), ("reedbush-u", 2, 36, 2), ("reedbush-u", 1, 2, 18), ("reedbush-u", 1, 1, 18),
+     ("abci3", 2, 192, 1), ("abci3", None, 4, 12)],
+)  # fmt: skip
+def test_threads_follow_nodes_and_processes_given_together(
+    cluster: str, nodes: int | None, processes: int, threads: int
+) -> None:
+    asked, _ = _request("torch-ddp", Options(cluster=cluster, nodes=nodes, processes=processes, no_project=True))
+    assert asked.threads == threads
+
+
 def test_more_threads_than_the_node_has_are_refused() -> None:
     profile = load_cluster("abci3", [])
     fits, _ = _request("torch-ddp", Options(cluster="abci3", group="g", processes_per_node=8, threads=24))

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,12 @@ def test_the_own_cluster_keeps_all_but_what_was_asked_for(tmp_path: Path, here: 
     assert (new.group, new.nodes, new.team) == (old.group, old.nodes, old.team)
     _, changes = moved(old, here, foreign=False, parameters={"epochs": "3"})
     assert [(each.name, each.new) for each in changes] == [("parameters.epochs", "3")]
+    own = replace(old, directives=(*old.directives, "-m abe"))
+    new, changes = moved(own, here, foreign=False, parameters={"epochs": "3"})
+    assert new.directives == own.directives and "directives" not in {each.name for each in changes}
+    # elsewhere, and from a stranger, they are the new cluster's only
+    assert moved(own, here, foreign=False, cluster="big")[0].directives == ()
+    assert "-m abe" not in moved(own, here, cluster="reedbush-h", group="gz01")[0].directives
 
 
 def test_threads_stay_where_the_cores_are(tmp_path: Path, here: Path) -> None:

@@ -113,6 +113,25 @@ def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, l
     assert "#PBS -m e" in made.script.lines
 
 
+@pytest.mark.parametrize(
+    ("asked", "lines", "lost"),
+    [
+        ("-N 2|--gpus=3", ["-l select=2"], ["--gpus=3"]),
+        ("-N 2|--gpus=v100:4", ["-l select=2"], []),
+        ("-N 2|-n 3", ["-l select=2"], ["-n 3"]),
+        ("-N 2|-n 4", ["-l select=2:mpiprocs=2"], []),
+        ("-N 2|-n 3|--ntasks-per-node=2", ["-l select=2:mpiprocs=2"], ["-n 3"]),
+        ("-N 2|-n 4|--ntasks-per-node=2", ["-l select=2:mpiprocs=2"], []),
+        ("-n 8|--ntasks-per-node=4", ["-l select=1:mpiprocs=4"], ["-n 8"]),
+        ("-n 3", ["-l select=1:mpiprocs=3"], []),
+    ],
+)
+def test_what_nodes_cannot_share_equally_is_told_on_pbs(asked: str, lines: list[str], lost: list[str]) -> None:
+    made = to(("#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))).encode(), "reedbush-l")
+    assert [line.removeprefix("#PBS ") for line in made.script.lines if "-l select" in line] == lines
+    assert [line for _, line in made.lost] == [f"#SBATCH {each}" for each in lost]
+
+
 @pytest.mark.parametrize("name", list(registry.SCRIPTS))
 def test_what_is_written_is_read_back(name: str) -> None:
     language = registry.script_language(name)

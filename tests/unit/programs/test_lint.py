@@ -102,6 +102,11 @@ def test_the_dialect_is_told_by_the_directives(line: str, dialect: str | None) -
     assert lint(script_text(f"#!/bin/bash\n{line}\n".encode(), "x")).dialect == dialect
 
 
+def test_options_of_the_manual_that_few_people_use_are_known() -> None:
+    raw = b"#!/bin/bash\n#SBATCH -n 2\n#SBATCH --acctg-freq=task=10\nsrun hostname\n"
+    assert lint(script_text(raw, "x")).findings == ()
+
+
 def test_a_script_that_writes_a_job_script_is_none() -> None:
     raw = b"#!/bin/bash\ncat > job.sh <<EOF\n#!/bin/bash\n#$ -cwd\n#SBATCH --time=1\nEOF\nsbatch job.sh\n"
     assert lint(script_text(raw, "x")) == LintReport("x", None, ())

@@ -1,6 +1,7 @@
 """`check` and `init` read a team's own program: every rule has a wrong program and its right twin."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -527,6 +528,206 @@ def test_a_seed_that_may_differ_between_ranks_makes_no_same_data(tmp_path: Path,
     assert found(tmp_path, "python train.py", {"train.py": text}) == {"train.py": ["no-sampler"]}
 
 
+INSIGHT = """
+try:
+    rank = int(os.environ["RANK"])
+    dist.init_process_group("nccl")
+except KeyError:
+    rank = 0
+    dist.init_process_group("nccl", init_method="tcp://127.0.0.1:12584", rank=rank, world_size=1)
+"""
+SPAWN_ALL = (
+    HEAD
+    + """\
+def worker(rank, size):
+    os.environ["MASTER_ADDR"] = "localhost"
+    dist.init_process_group("nccl", init_method="tcp://localhost:2345", rank=rank, world_size=size)
+    run()
+def spawn_all():
+    size = torch.cuda.device_count()
+    os.environ["MASTER_PORT"] = "12355"
+    mp.spawn(worker, args=(size,), nprocs=size)
+def alone():
+    dist.init_process_group("gloo", rank=0, world_size=1)
+def run():
+    model = DDP(Net())
+"""
+)
+BOTH = "spawn_all() if os.cpu_count() > 2 else alone()\n"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'if "RANK" in os.environ:\n    run()\nelif x:\n    alone()\nelse:\n    spawn_all()\n',
+        'def main():\n    if "RANK" not in os.environ:\n        ' + BOTH + "    else:\n        run()\nmain()\n",
+        "launched = 'LOCAL_RANK' in os.environ\nif not launched:\n    " + BOTH,
+        "rank = int(os.environ.get('RANK', -1))\nif rank == -1:\n    " + BOTH,
+        "def begin():\n    " + BOTH + "if dist.is_torchelastic_launched():\n    run()\nelse:\n    begin()\n",
+        "def main():\n    if os.getenv('OMPI_COMM_WORLD_RANK'):\n        run()\n        return\n    "
+        + BOTH
+        + "main()\n",
+        "try:\n    run(os.environ['RANK'])\nexcept KeyError:\n    " + BOTH,
+        "args = parser.parse_args()\nif args.spawn:\n    " + BOTH,
+    ],
+)
+@pytest.mark.parametrize("situation", [TrainingSituation(), LARGE], ids=["unknown", "large"])
+def test_a_way_for_a_start_without_launcher_is_no_mistake(
+    tmp_path: Path, start: str, situation: TrainingSituation
+) -> None:
+    assert found(tmp_path, "python train.py", {"train.py": SPAWN_ALL + start}, situation) == {}
+    assert found(tmp_path, "python train.py", {"train.py": HEAD + INSIGHT + WRAP + LOOP}, situation) == {}
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "spawn_all()\nalone()\n",
+        'if __name__ == "__main__":\n    spawn_all()\n    alone()\n',
+        "def main():\n    spawn_all()\n    alone()\nif args.train:\n    main()\n",
+        "if torch.cuda.device_count() > 1:\n    spawn_all()\nalone()\n",
+        "world_size = int(os.environ.get('WORLD_SIZE', 1))\nif world_size > 1:\n    spawn_all()\nalone()\n",
+        "rank = int(os.environ['RANK'])\ndef main():\n    spawn_all()\n    alone()\nif rank == 0:\n    main()\n",
+        # one of two ways there asks nothing
+        'if "RANK" not in os.environ:\n    spawn_all()\n    alone()\nspawn_all()\nalone()\n',
+    ],
+)
+def test_ranks_that_are_started_in_any_case_are_a_mistake(tmp_path: Path, start: str) -> None:
+    rules = found(tmp_path, "python train.py", {"train.py": SPAWN_ALL + start})["train.py"]
+    expected = ["own-address", "own-address", "own-address", "starts-own-ranks", "fixed-world"]
+    if "if torch" in start or "world_size > 1" in start:
+        assert "starts-own-ranks" in rules
+    else:
+        assert sorted(rules) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        "x = np.array_split(x, world)[rank]\ndata = TensorDataset(x)\n",
+        "data = TensorDataset(x[rank * n : (rank + 1) * n])\n",
+        'x = np.load(f"shard_{rank}.npz")["x"]\ndata = TensorDataset(torch.tensor(x))\n',
+        'x = np.load("shard_%d.npz" % dist.get_rank())\ndata = TensorDataset(x)\n',
+        'x = np.load("shard_{}.npz".format(rank))\ndata = TensorDataset(x)\n',
+        'data = ImageFolder(os.path.join("train", str(rank)))\n',
+        "low = dist.get_rank() * n\nx, y = x[low : low + n], y[low : low + n]\ndata = TensorDataset(x, y)\n",
+        "data = [x[i] for i in range(rank, len(x), world)]\n",
+        'def load():\n    return np.load(f"shard_{rank}.npz")\ndata = TensorDataset(load())\n',
+        "class Mine(torch.utils.data.Dataset):\n    def __init__(self, x):\n        n = len(x) // world\n"
+        "        self.x = x[rank * n : (rank + 1) * n]\ndata = Mine(x)\n",
+        "data.samples = data.samples[rank * n : (rank + 1) * n]\n",
+        "me = int(os.environ['SLURM_PROCID'])\ndata = files[me * n : me * n + n]\n",
+    ],
+)
+def test_data_that_are_divided_by_hand_are_not_the_same(tmp_path: Path, share: str) -> None:
+    text = HEAD + SETUP + "torch.manual_seed(0)\n" + share + "loader = DataLoader(data, shuffle=True)\n"
+    assert found(tmp_path, "python train.py", {"train.py": text}) == {}
+    inner = f"def train(rank, data):\n    loader = DataLoader(data, shuffle=True)\n{share}train(rank, data)\n"
+    text = HEAD + SETUP + "torch.manual_seed(0)\n" + inner
+    assert found(tmp_path, "python train.py", {"train.py": text}) == {}
+
+
+@pytest.mark.parametrize(
+    ("share", "rule"),
+    [
+        ("data = TensorDataset(x[:n])\n", "same-data"),
+        ("data = CIFAR10(root, download=rank == 0)\n", "same-data"),
+        ('import torchvision\ndata = torchvision.datasets.CIFAR10(f"/tmp/{rank}", download=False)\n', "same-data"),
+        ("data = TensorDataset(x.to(local_rank), y.cuda(rank))\n", "same-data"),
+        ('device = f"cuda:{rank}"\ndata = TensorDataset(torch.tensor(x, device=device))\n', "same-data"),
+        ('device = "cuda:" + str(rank)\ndata = load(x, device)\n', "same-data"),
+        ('os.environ["SEED"] = str(rank)\ndata = load(os.path.join(root, "train"))\n', "same-data"),
+        ('args.out = f"{args.out}/{rank}"\ndata = load(args.data)\n', "same-data"),
+        ('data = load(table["rank"])\n', "same-data"),
+        ('data = load(x)\nprint(f"rank {rank}", files[rank])\n', "same-data"),
+        ("def train(rank, data):\n    pass\ntrain(rank, data[rank * n :])\n", "same-data"),
+        # nobody can say what a part of the program does with a rank
+        ("data = somewhere(x, rank)\n", "no-sampler"),
+    ],
+)
+def test_a_rank_beside_the_data_divides_nothing(tmp_path: Path, share: str, rule: str) -> None:
+    text = HEAD + SETUP + "torch.manual_seed(0)\n" + share + "loader = DataLoader(data, shuffle=True)\n"
+    assert found(tmp_path, "python train.py", {"train.py": text}) == {"train.py": [rule]}
+
+
+TWO_GPUS = JOINED + 'net = Net()\nnet.a.to("cuda:0")\nnet.b.to("cuda:1")\nmodel = DDP(net)\n' + LOOP
+ONE_GPU = JOINED + 'model = DDP(Net().to("cuda:0"))\n' + LOOP
+
+
+def test_ranks_that_see_only_their_own_gpus(tmp_path: Path) -> None:
+    for text in (TWO_GPUS, ONE_GPU):
+        assert found(tmp_path, "python train.py", {"train.py": text}) == {"train.py": ["one-gpu"]}
+        assert found(tmp_path, "python train.py", {"train.py": text}, replace(LARGE, own_gpus=True)) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_LOCAL_RANK", {}),
+        ('CUDA_VISIBLE_DEVICES="${SLURM_LOCALID}" exec', {}),
+        ("# export CUDA_VISIBLE_DEVICES=$LOCAL_RANK", {"train.py": ["one-gpu"]}),
+        ("export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}", {"train.py": ["one-gpu"]}),
+        ("export CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES", {"train.py": ["one-gpu"]}),
+        ("export CUDA_VISIBLE_DEVICES=0", {"run.sh": ["devices-in-script"], "train.py": ["one-gpu"]}),
+    ],
+)
+def test_a_script_that_gives_its_rank_a_gpu(tmp_path: Path, line: str, rules: dict[str, list[str]]) -> None:
+    text = f"{line} python train.py\n" if line.endswith("exec") else f"{line}\npython train.py\n"
+    assert found(tmp_path, "bash run.sh", {"run.sh": text, "train.py": ONE_GPU}) == rules
+
+
+@pytest.mark.parametrize(
+    ("head", "hit"),
+    [
+        ('if [ -n "$RANK" ]; then exec python train.py; fi', False),
+        ("if [[ -n ${LOCAL_RANK:-} ]]; then\n  python train.py\n  exit $?\nfi", False),
+        ('[ -n "$OMPI_COMM_WORLD_RANK" ] && exec python train.py', False),
+        ('[ -z "$RANK" ] || exec python train.py', False),
+        ('if [ -z "$RANK" ]; then\n  echo alone\nelse\n  exec python train.py\nfi', False),
+        ('if [ -z "$RANK" ]; then echo "no rank"; exit 0; fi', True),
+        ('if [ ! -d data ]; then echo "$RANK: no data"; exit 0; fi', True),
+        ('if [ "$WORLD_SIZE" -gt 8 ]; then echo "too many"; exit 1; fi', True),
+        ('if [ -n "$RANK" ]; then exec > log.$RANK 2>&1; fi', True),
+        ('if [ -n "$RANK" ]; then echo "rank $RANK"; fi', True),
+    ],
+)
+def test_what_stands_behind_a_way_out_for_ranks(tmp_path: Path, head: str, hit: bool) -> None:
+    files = {"run.sh": f"{head}\ntorchrun --nproc_per_node 4 train.py\n", "train.py": DDP}
+    assert found(tmp_path, "bash run.sh", files) == ({"run.sh": ["launcher-in-script"]} if hit else {})
+
+
+@pytest.mark.parametrize(
+    ("line", "hit"),
+    [
+        ("mpirun --version", False), ("mpirun --version 2>&1 | head -1", False), ("srun -V > srun.txt", False),
+        ("horovodrun --check-build", False), ("torchrun --help", False),
+        ("mpirun -np 2 ./a.out --version", True), ("srun hostname", True),
+    ],
+)  # fmt: skip
+def test_a_launcher_that_only_tells_something(tmp_path: Path, line: str, hit: bool) -> None:
+    files = {"run.sh": f"{line}\npython train.py\n", "train.py": DDP}
+    assert found(tmp_path, "bash run.sh", files) == ({"run.sh": ["launcher-in-script"]} if hit else {})
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "launcher", "severity"),
+    [
+        ("MASTER_ADDR", 1, "torchrun", "warning"), ("MASTER_ADDR", 2, "torchrun", "error"),
+        ("MASTER_ADDR", None, None, "error"), ("MASTER_PORT", 2, "mpirun", "warning"),
+        ("MASTER_PORT", 1, "torchrun", "error"), ("MASTER_PORT", 1, None, "error"), ("RANK", 1, "srun", "error"),
+    ],
+)  # fmt: skip
+def test_an_address_is_as_bad_in_a_script_as_in_a_program(
+    tmp_path: Path, name: str, nodes: int | None, launcher: str | None, severity: str
+) -> None:
+    situation = replace(LARGE, nodes=nodes, launcher=launcher)
+    (tmp_path / "run.sh").write_text(f"export {name}=1\npython train.py\n")
+    (tmp_path / "train.py").write_text(HEAD + f'os.environ["{name}"] = "1"\n' + SETUP + LOOP)
+    reports = read_project(tmp_path, "bash run.sh", situation)
+    told = {each.rule: each.severity for report, _ in reports for each in report.findings}
+    assert told == {"address-in-script": severity, "own-address": severity}
+
+
 def test_every_rule_is_found_and_described() -> None:
     """The pages list the rules; the tables above find each of them."""
     here = "".join((Path(__file__).parent / name).read_text() for name in (Path(__file__).name, "test_packages.py"))
@@ -622,6 +823,20 @@ def test_init_and_check_tell_the_same(
     assert (command["path"], command["dialect"], program["path"], program["dialect"]) == (
         "project.yaml", "command", "train.py", "python")  # fmt: skip
     assert set(program["findings"][0]) == {"line", "rule", "severity", "message", "effect", "replacement"}
+
+
+def test_a_rank_with_several_gpus_may_number_them_from_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(TWO_GPUS)
+    project = "name: x\ncommand: python train.py\nprocesses_per_node: 2\n"
+    for line, refused in (("", True), ("gpus_per_process: 2\n", False)):
+        (tmp_path / "project.yaml").write_text(project + line)
+        code = run(["check", "--cluster", "abci3", "--nodes", "1"])
+        told = capsys.readouterr()
+        assert ("[one-gpu]" in told.out) == refused, told
+        assert code == 2 or not refused
 
 
 def test_a_warning_does_not_change_the_answer(

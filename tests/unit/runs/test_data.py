@@ -272,6 +272,30 @@ def test_command_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert request["variables"]["HK_STAGE"] == "big.bin" and request["variables"]["HK_DATA"] == str(project / "data")
 
 
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_staging_that_is_interrupted_leaves_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, disk = tmp_path / "data", tmp_path / "disk"
+    whole = folder / "it" / "a.bin" if kind == "folder" else folder / "it"
+    whole.parent.mkdir(parents=True)
+    whole.write_bytes(CONTENT)
+
+    def cut(source: Path, target: Path, **options: Any) -> None:
+        if source.is_dir():
+            target.mkdir()
+            target /= "a.bin"
+        target.write_bytes(CONTENT[:1000])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        for name in ("copy2", "copytree"):
+            patched.setattr(data.shutil, name, cut)
+        with pytest.raises(KeyboardInterrupt):
+            data.stage([Data("it", "file:///it")], folder, disk, print)
+    assert list(disk.iterdir()) == []
+    data.stage([Data("it", "file:///it")], folder, disk, print)
+    assert [each.name for each in disk.iterdir()] == ["it"]
+
+
 def test_data_are_no_part_of_the_source(project: Path) -> None:
     assert run(["data", "fetch"]) == 0
     assert not [name for name in take(project).files if name.startswith("data/")]

@@ -14,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.cli import shown
 from hackathon.cli.main import run
 from hackathon.config import load
 from hackathon.config.problems import ConfigError
 from hackathon.config.recipe import InstallStep
 from hackathon.jobs.environments import find_environment
+from hackathon.jobs.plan import Plan
+from hackathon.runs import campaign
 from hackathon.runs.environment import install_plan
 from hackathon.runs.environment.requirement_lines import beyond_packages
 from hackathon.runs.source import snapshot
@@ -199,6 +202,22 @@ def test_a_job_builds_it_where_nodes_reach_the_internet(place: Path, capsys: pyt
     asked = ["env", "create", "tiny", "--on", "compute", "--cluster", "reedbush-h", "--group", "pz0425"]
     assert run(asked) == 2
     assert "have no Internet access" in capsys.readouterr().err
+
+
+def test_a_job_that_builds_it_needs_no_data(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, planned = place / "own", list[Plan]()
+    project.mkdir()
+    (project / "project.yaml").write_text(
+        "name: own\ncommand: python train.py\nvariables: {MODE: quick}\n"
+        "data: [{name: big, url: 'https://example.org/big', stage: true}]\n"
+    )
+    (project / "requirements.txt").write_text("tinything==1.0\n")
+    monkeypatch.setattr(campaign, "start", planned.append)
+    monkeypatch.setattr(shown, "finish", lambda *_: None)
+    assert run(["env", "create", "own", "--on", "compute"]) == 0
+    (request,) = planned[0].requests
+    assert request.data == () and request.variables.get("MODE") == "quick"
+    assert not [name for name in request.variables if name.startswith("HK_")]
 
 
 def test_own_code_gets_one_too(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,8 +65,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{folder} の掲示板は新しい版の hackathon（版 {version}）で作られたため、この版では読めません",
     ),
     "newer_hint": (
-        "Update hackathon: `pip install --upgrade hackathon`.",
-        "hackathon を更新してください: `pip install --upgrade hackathon`",
+        "Update hackathon: `hackathon docs install` shows how.",
+        "hackathon を更新してください。手順は `hackathon docs install` で読めます",
     ),
     # files that are passed over
     "passed_over": ("{count} {count:file|files} on the board ignored:", "掲示板の {count} 個のファイルを無視しました:"),

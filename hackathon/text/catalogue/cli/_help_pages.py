@@ -5,7 +5,8 @@ PAGES: dict[str, tuple[str, str]] = {
     "dashboard_help": (
         "Show all runs of an event live in a browser: what needs attention, all teams, each run with its logs, scaling "
         "results. FOLDER: an event, or folders with runs (default: the event that contains this folder, otherwise this "
-        "folder). It only reads. It listens on a socket that only you can open, so other users of this machine cannot "
+        "folder). From its pages you can also answer requests, post, and cancel or rerun your own runs; --read-only turns "
+        "this off. It listens on a socket that only you can open, so other users of this machine cannot "
         "connect, and prints the ssh command for your own computer.\n"
         "\n"
         "\b\n"
@@ -14,7 +15,7 @@ PAGES: dict[str, tuple[str, str]] = {
         "  hackathon dashboard --port 8765                   a port with a key, if ssh cannot forward sockets",
         "イベントの全実行をブラウザにライブ表示します。要対応の実行、全チーム、各実行のログ、"
         "スケーリング結果を見られます。FOLDER はイベントのフォルダ、または runs のあるフォルダです（省くと、"
-        "今のフォルダを含むイベント、なければ今のフォルダ）。読むだけで、何も書き換えません。"
+        "今のフォルダを含むイベント、なければ今のフォルダ）。質問への回答、投稿、自分の実行の取り消しと再実行もできます（--read-only で無効）。"
         "自分だけが開けるソケットで待ち受けるため、同じマシンの他の利用者からは見えません。手元のコンピュータで使う ssh "
         "コマンドを表示します。\n"
         "\n"

@@ -81,7 +81,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon render --to DIR           手動で何度でも投入できるフォルダを作成\n"
         "  hackathon render --essence          プログラムを起動する最小限の行だけを表示",
     ),
-    "option_to": (
+    "option_render_to": (
         "Write a folder to submit from by hand: DIR, new or empty.",
         "手動で投入するためのフォルダを DIR（新規または空）に書き出す",
     ),

@@ -6,8 +6,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "この記録は新しい版の hackathon のものです（版 {version}）。この版で読めるのは {known} までです",
     ),
     "newer_request_hint": (
-        "Update hackathon: `pip install --upgrade hackathon`.",
-        "hackathon を更新してください: `pip install --upgrade hackathon`",
+        "Update hackathon: `hackathon docs install` shows how.",
+        "hackathon を更新してください。手順は `hackathon docs install` で読めます",
     ),
     "bad_variable": (
         "environment variable {variable}={value} cannot be read",

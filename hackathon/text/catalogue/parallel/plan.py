@@ -41,8 +41,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "hackathon plan には numpy が必要ですが、インストールされていません",
     ),
     "needs_numpy_hint": (
-        "pip install numpy (or: pip install 'hackathon[plan]'). Without a network: on a machine with one, pip download numpy -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse numpy",
-        "pip install numpy（または pip install 'hackathon[plan]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download numpy -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse numpy を実行してください",
+        "pip install numpy (or, in a clone of the toolkit: pip install '.[plan]'). Without a network: on a machine with one, pip download numpy -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse numpy",
+        "pip install numpy（または clone したフォルダで pip install '.[plan]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download numpy -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse numpy を実行してください",
     ),
     "objective": (
         "unknown objective {name}: choose {names}",

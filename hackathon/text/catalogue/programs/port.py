@@ -9,8 +9,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "hackathon port には libcst が必要ですが、インストールされていません",
     ),
     "needs_libcst_hint": (
-        "pip install libcst (or: pip install 'hackathon[port]'). Without a network: on a machine with one, pip download libcst -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse libcst",
-        "pip install libcst（または pip install 'hackathon[port]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download libcst -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse libcst を実行してください",
+        "pip install libcst (or, in a clone of the toolkit: pip install '.[port]'). Without a network: on a machine with one, pip download libcst -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse libcst",
+        "pip install libcst（または clone したフォルダで pip install '.[port]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download libcst -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse libcst を実行してください",
     ),
     "no_file": (
         "no program given, and none is known here: {reason}",

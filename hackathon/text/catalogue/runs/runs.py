@@ -11,16 +11,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "実行 {run} は新しい版の hackathon（{toolkit}、記録の版 {version}）で作られたため、この版では読めません",
     ),
     "newer_record_hint": (
-        "Update hackathon: `pip install --upgrade hackathon`.",
-        "hackathon を更新してください: `pip install --upgrade hackathon`",
+        "Update hackathon: `hackathon docs install` shows how.",
+        "hackathon を更新してください。手順は `hackathon docs install` で読めます",
     ),
     "newer_study": (
         "study {study} was made by a newer hackathon (records of version {version}), which this one cannot read",
         "測定 {study} は新しい版の hackathon（記録の版 {version}）で作られたため、この版では読めません",
     ),
     "newer_study_hint": (
-        "Update hackathon: `pip install --upgrade hackathon`.",
-        "hackathon を更新してください: `pip install --upgrade hackathon`",
+        "Update hackathon: `hackathon docs install` shows how.",
+        "hackathon を更新してください。手順は `hackathon docs install` で読めます",
     ),
     "folder_unreadable": ("{path} cannot be read: {what}", "{path} を読めません: {what}"),
     "run_unknown": ("there is no run {text!r} in {folder}", "{folder} に実行 {text!r} はありません"),

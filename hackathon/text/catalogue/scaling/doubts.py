@@ -65,11 +65,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "check_failed": (
         "the check failed: {metric} is {value}, wanted {rule}",
-        "チェック不合格: {metric} が {value}（条件 {rule}）",
+        "精度条件を満たしていません: {metric} が {value}（条件 {rule}）",
     ),
     "work_mismatch": (
-        "a step processes {work} samples, where {mode} scaling from {base} processes gives {expected}",
-        "1 ステップの処理数が {work} サンプルです。{base} プロセスを基準とする {mode} スケーリングなら {expected} のはずです",
+        "a step processes {work} samples, where {scaling} from {base} {base:process|processes} gives {expected}",
+        "1 ステップの処理数が {work} サンプルです。{base} プロセスを基準とする{scaling}なら {expected} のはずです",
     ),
     "base_mismatch": (
         "the base was measured with {base} processes, because {smallest} gave no value",

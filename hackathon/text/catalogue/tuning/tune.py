@@ -246,8 +246,8 @@ MESSAGES = {
     ),
     "no_optuna": ("Optuna is not installed", "Optuna がインストールされていません"),
     "no_optuna_hint": (
-        "pip install optuna (or: pip install 'hackathon[tune]'). Without a network: on a machine with one, pip download optuna -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse optuna. Or use --sampler random",
-        "pip install optuna（または pip install 'hackathon[tune]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download optuna -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse optuna を実行します。--sampler random なら不要です。",
+        "pip install optuna (or, in a clone of the toolkit: pip install '.[tune]'). Without a network: on a machine with one, pip download optuna -d wheelhouse; copy the folder; pip install --no-index --find-links wheelhouse optuna. Or use --sampler random",
+        "pip install optuna（または clone したフォルダで pip install '.[tune]'）を実行してください。ネットワークがない場合は、接続できるマシンで pip download optuna -d wheelhouse を実行し、フォルダをコピーして pip install --no-index --find-links wheelhouse optuna を実行します。--sampler random なら不要です。",
     ),
     "wanted_most": (
         "maximise {objective} over {space}; sampler {sampler}, stopper {stopper}, {concurrent} at once",

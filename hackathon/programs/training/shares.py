@@ -1,0 +1,156 @@
+"""Whether each rank has a part of the data of its own, divided by hand: by an index, a slice, or a file's name."""
+
+import ast
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal
+
+from hackathon.programs.training.module import Module, text_value
+from hackathon.programs.training.program import TrainingProgram
+
+Share = Literal["own", "unsure", "same"]
+"""What a rank has: a part of its own, nobody can say, or nothing that tells ranks apart."""
+_RANK = re.compile(r"rank|proc(?:ess)?_?(?:id|index)|shard", re.I)
+_PLACES = frozenset({"to", "cuda", "device", "set_device", "print"})
+"""Calls in which a rank is a GPU."""
+_NO_DATA = frozenset({"device", "download", "generator", "map_location", "verbose", "desc"})
+"""Keywords of which a rank divides nothing."""
+_FOLDERS = frozenset({"ImageFolder", "DatasetFolder"})
+"""Data sets of torchvision with what their folder holds; the others have the same samples in every folder."""
+STEPS = 8
+"""Names and functions within each other that are followed to where data come from,"""
+INDEX_STEPS = 3
+"""names that are followed to where an index comes from,"""
+MOST = 500
+"""and the values that wait to be looked at: with more of them nobody can say."""
+
+
+def share_of(program: TrainingProgram, module: Module, data: ast.expr | None) -> Share:
+    """Return what the names that lead to a data set say."""
+    waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, data, 0)] if data is not None else [])
+    seen: set[object] = set()
+    share: Share = "same"
+    while waiting:
+        here, value, depth = waiting.popleft()
+        found: list[tuple[Module, ast.AST]] = []
+        for node in _inside(here, value):
+            if _divides(program, here, node):
+                return "own"
+            if isinstance(node, ast.Name | ast.Attribute):
+                found += _values(program, here, node, seen)
+            elif isinstance(node, ast.Call):
+                if any(_RANK.search(_names(here, each)) for each in _data_of(here, node)):
+                    share = "unsure"
+                found += _made_by(program, here, node)
+        for other, each in found if depth < STEPS else ():
+            if each not in seen:
+                seen.add(each)
+                waiting.append((other, each, depth + 1))
+        if len(waiting) > MOST:
+            return "unsure"
+    return share
+
+
+def _inside(module: Module, node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what is inside it, without what only says on which GPU something lies."""
+    waiting = [node]
+    while waiting:
+        each = waiting.pop()
+        module.spend(1)
+        yield each
+        if isinstance(each, ast.Call):
+            waiting += [each.func, *_data_of(module, each)]
+        elif not isinstance(each, ast.BinOp) or not (text_value(each.left) or "").startswith("cuda"):
+            waiting += ast.iter_child_nodes(each)
+
+
+def _data_of(module: Module, call: ast.Call) -> list[ast.expr]:
+    """Return the arguments of a call by which its data may be other ones."""
+    name = module.dotted(call.func)
+    last = name.rpartition(".")[2]
+    if last in _PLACES or (name.startswith("torchvision.datasets.") and last not in _FOLDERS):
+        return []
+    return [*call.args, *(each.value for each in call.keywords if each.arg not in _NO_DATA)]
+
+
+def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
+    """Return whether an expression picks by a rank: `x[rank * n:]`, `parts[rank]`, `f"part-{rank}.npz"`."""
+    if isinstance(node, ast.Subscript):
+        return module.dotted(node.value) != "os.environ" and _ranked(program, module, node.slice)
+    if isinstance(node, ast.JoinedStr):
+        first = text_value(node.values[0]) or "" if node.values else ""
+        return not first.startswith("cuda") and _ranked(program, module, node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and text_value(node.left) is not None:
+        return not (text_value(node.left) or "").startswith("cuda") and _ranked(program, module, node.right)
+    if isinstance(node, ast.Call):
+        named = isinstance(node.func, ast.Attribute) and node.func.attr == "format"
+        written = named or (isinstance(node.func, ast.Name) and node.func.id == "str")
+        held = text_value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        arguments = [*node.args, *(each.value for each in node.keywords)]
+        return written and not (held or "").startswith("cuda") and any(
+            _ranked(program, module, each) for each in arguments
+        )  # fmt: skip
+    return False
+
+
+def _names(module: Module, node: ast.AST) -> str:
+    """Return the names in an expression: a text, such as a column called rank, is none."""
+    return " ".join(
+        each.id if isinstance(each, ast.Name) else each.attr
+        for each in _inside(module, node) if isinstance(each, ast.Name | ast.Attribute)
+    )  # fmt: skip
+
+
+def _ranked(program: TrainingProgram, module: Module, value: ast.AST) -> bool:
+    """Return whether a value depends on the rank, by its names or by what these are given: unsure counts as yes."""
+    if _RANK.search(_names(module, value)):
+        return True
+    waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, value, 0)])
+    seen: set[object] = set()
+    while waiting:
+        here, node, depth = waiting.popleft()
+        if depth and _RANK.search(here.words(node)):
+            return True
+        for each in _inside(here, node) if depth < INDEX_STEPS else ():
+            if isinstance(each, ast.Name | ast.Attribute):
+                waiting += [(other, given, depth + 1) for other, given in _values(program, here, each, seen)]
+        if len(waiting) > MOST:
+            return True
+    return False
+
+
+def _values(
+    program: TrainingProgram, module: Module, node: ast.Name | ast.Attribute, seen: set[object]
+) -> list[tuple[Module, ast.expr]]:
+    """Return what a name is given anywhere in its file: by `=`, by a loop, or as a parameter; nothing the second time.
+
+    `seen`: the names that were asked for, which grows.
+    """
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    found = [(module, value) for value in module.given.get(name, ())]
+    function = module.function(node) if isinstance(node, ast.Name) else None
+    if (module.name, name, function) in seen:
+        return []
+    seen.add((module.name, name, function))
+    if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        if name in names:
+            at = names.index(name) - (names[0] == "self")
+            for other, call in program.callers.get(function.name, ()):
+                value = next((each.value for each in call.keywords if each.arg == name), None)
+                value = value or (call.args[at] if 0 <= at < len(call.args) else None)
+                found += [(other, value)] if value is not None else []
+    return found
+
+
+def _made_by(program: TrainingProgram, module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
+    """Yield what a function of the program returns, or the class that is made."""
+    name = module.dotted(call.func).rpartition(".")[2]
+    for other, function in program.functions.get(name, ()):
+        for node in ast.walk(function):
+            other.spend(1)
+            if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
+                yield other, node.value
+    for other in program.modules:
+        yield from ((other, made) for made in other.classes.get(name, ()))
