@@ -177,7 +177,9 @@ def test_the_largest_batch_is_the_one_that_fits_for_real(backend: Backend, tmp_p
     found = measure(site, "--largest-batch", "--memory", str(LIMIT))
     assert found["confirmed"] and 1 <= found["recommended"] < found["largest"]
     searched = [probe for probe in found["probes"] if probe["kind"] == "search"]
-    assert len(searched) <= 24  # doubling and bisection, where the first prediction was off
+    # doubling and bisection from wherever the first prediction was: on a busy machine the memory of a start that lasts
+    # 50 ms may be missed, and then it is far off
+    assert len(searched) <= 32
     assert {probe["cause"] for probe in searched if not probe["fits"]} == {"hardware-memory-exhausted"}
     largest = next(probe for probe in found["probes"] if probe["batch"] == found["largest"])
     assert 0 < largest["memory_bytes"] <= LIMIT
