@@ -57,9 +57,13 @@ def memory_line(probes: list[Probe]) -> tuple[int, int, float] | None:
 
     They are the largest one and the next that is at least a quarter smaller, or without one the smallest that is at
     least a sixteenth smaller: neighbours differ by less than a page.
-    None where it is not known: fewer than two batches with their memory, or memory that does not grow.
+    None where it is not known: fewer than two batches with their memory, or memory that does not grow. Less memory than
+    a smaller batch took does not count: that start ended before its memory was looked at.
     """
-    known = sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory})
+    known: list[tuple[int, int]] = []
+    for each in sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory}):
+        if not known or each[1] >= known[-1][1]:
+            known.append(each)
     if len(known) < 2:
         return None
     large, more = known[-1]

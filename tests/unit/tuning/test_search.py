@@ -55,6 +55,9 @@ def test_nothing_is_predicted_that_is_not_known() -> None:
     assert predicted([one, Probe(2, False, 200)], 1000) is None
     assert predicted([one, Probe(2, True, None)], 1000) is None
     assert predicted([one, Probe(2, True, 100)], 1000) is None, "memory that does not grow says nothing of a limit"
+    missed = [Probe(2, True, 3), Probe(4, True, 4)]
+    assert predicted([one, *missed], 1000) is None, "their memory was looked at too late"
+    assert predicted([one, *missed, Probe(8, True, 800)], 1000) == 10
 
 
 def test_memory_that_grows_with_the_square_takes_few_starts() -> None:
