@@ -69,9 +69,9 @@ for path in sys.argv[1:]:
 
 
 SENDER = """
-import http.client, re, socket, sys
+import http.client, os, re, socket, sys, time
 from urllib.parse import urlencode
-path, count = sys.argv[1:]
+path, count, gate = sys.argv[1:]
 class Connection(http.client.HTTPConnection):
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
@@ -87,6 +87,9 @@ values = {name: re.search(f'name="{name}" value="([^"]*)"', page)[1] for name in
 headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "http://localhost",
            "Cookie": answer.getheader("set-cookie").partition(";")[0]}
 acts = ["take", *["answer"] * int(count), "solve"]
+print("ready", flush=True)
+while not os.path.exists(gate):  # what the other one has solved has no form any more
+    time.sleep(0.01)
 for number, act in enumerate(acts):
     form = {**values, "act": act, "text": f"{act} {number}"}
     print(ask("POST", "/act", urlencode(form), **headers)[0].status, flush=True)
@@ -297,16 +300,19 @@ def test_two_tutors_at_once_write_as_themselves_and_lose_nothing(users: Users) -
     tutors = ", ".join(f"{{user: {name}}}" for name in names.values())
     (event / "hackathon.yaml").write_text(f"title: E\nshared: shared\ntutors: [{tutors}]\nteams: [{{name: aurora}}]\n")
     post(open_board(event / "shared", event), "Who comes?", kind="ask")
-    count = 8
+    count, gate = 8, users.folder / "go"
     with contextlib.ExitStack() as stack:
         senders = {}
         for role in names:
             _, lines = stack.enter_context(users.dashboard(role=role, shown=event))
             path = next(found[1] for line in lines if (found := re.search(r"ssh -L 8000:(\S+) ", line)))
             other = "eve" if role == "alice" else "alice"
-            assert "PermissionError" in users.output(other, "-c", SENDER, path, "1")[2], "not as somebody else"
+            assert "PermissionError" in users.output(other, "-c", SENDER, path, "1", "")[2], "not as somebody else"
             senders[role] = path
-        running = {role: users.start(role, "-c", SENDER, path, str(count)) for role, path in senders.items()}
+        running = {role: users.start(role, "-c", SENDER, path, str(count), str(gate)) for role, path in senders.items()}
+        for process in running.values():
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        gate.touch()
         for process in running.values():
             out, error = process.communicate(timeout=PATIENCE)
             assert out.split() == ["303"] * (count + 2) + ["400"], error
