@@ -11,7 +11,7 @@ PYTEST_OPTIONS ?=
 BUNDLE_OPTIONS ?=
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-gpu lint bundle docs messages clean
+.PHONY: demo test test-gpu lint bundle docs messages recipes clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo

@@ -1,7 +1,8 @@
 # Copy of recipes/shared/pipeline.py, written by `make recipes`; edit it there.
 """What a training in stages needs around its loop: processes, the plan, checkpoints, and words for what goes wrong.
 
-AutoParallel comes from the toolkit, which must be installed in the Python that trains: `pip install hackathon`.
+AutoParallel comes from the toolkit, which must be installed in the Python that trains: `pip install .`
+in a clone of it.
 """
 
 import argparse
@@ -24,7 +25,10 @@ try:
     from hackathon.parallel.plan.devices import Devices, read_devices
     from hackathon.text.errors import HackathonError
 except ImportError as error:
-    sys.exit(f"this recipe needs the toolkit in the Python that trains ({error}): pip install hackathon numpy")
+    sys.exit(
+        f"this recipe needs the toolkit in the Python that trains ({error}): "
+        "pip install numpy, and pip install . in a clone of it"
+    )
 
 SECONDS_TO_TELL = 5.0
 """Seconds from the launcher's SIGTERM to the end: longer than AutoParallel takes to find the rank that is gone."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from hackathon.programs.training.module import Module
 from hackathon.programs.training.rules import FileLook
 from hackathon.runs.source.program_text import LONE_PACKAGES, ProgramFile, imports, is_runtime, program_files
+from hackathon.schedulers.foreign import TASK_VARIABLES
 
 FRAMEWORKS = frozenset(
     {
@@ -31,7 +32,7 @@ HARMLESS = frozenset(
 """Packages that do not."""
 DEPTH = 3
 """Calls within each other that are followed from a line to what decides about it."""
-_ASKS = re.compile(r"environ|getenv|launch|elastic|torchrun|spawn|RANK|SLURM|OMPI")
+_ASKS = re.compile("|".join(("environ|getenv|launch|elastic|torchrun|spawn|RANK|OMPI", *TASK_VARIABLES)))
 """Words of a test that asks how the program was started."""
 _NUMBER = re.compile(r"world|size|n_?procs|gpus|count", re.I)
 """Names that say how many ranks there are: a test of these asks something else."""

@@ -11,13 +11,14 @@ from hackathon.programs.training.data_rules import hidden
 from hackathon.programs.training.launchers import joined, launched, started
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
+from hackathon.schedulers.foreign import TASK_VARIABLES
 from hackathon.schedulers.scripts import Severity
 
 _SETS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _BEFORE = frozenset({"exec", "time", "nohup", "export", "env"})
 _OWN = frozenset({"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK"})
 _FIXED = re.compile(r"[\w.:,-]+")
-_RANKS = r"\$\{?(?:RANK|LOCAL_RANK|WORLD_SIZE|OMPI_|PMIX?_|MPI_|SLURM_|TORCHELASTIC_|HK_)"
+_RANKS = rf"\$\{{?(?:RANK|LOCAL_RANK|WORLD_SIZE|OMPI_|PMIX?_|MPI_|TORCHELASTIC_|HK_|(?:{'|'.join(TASK_VARIABLES)})_)"
 _ASKS = re.compile(rf"(?m)(?:^|[;\s])(?:if|elif|case|\[\[?|test)\s[^;\n]*{_RANKS}")
 _UNSET = re.compile(rf"-z\s+[\"']?{_RANKS}")
 _ENDS = re.compile(
