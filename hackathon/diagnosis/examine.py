@@ -331,9 +331,7 @@ class _Examined:
             if each.get("event") == "told" and each.get("t")
         ]
         ended = min(told, default=status.t_ended) if outside else None
-        by_itself = False
-        if first is not None and first[1].get("exit_code"):
-            by_itself = not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ()))
+        by_itself = first is not None and bool(first[1].get("exit_code")) and facts.failed_by_itself
         rank = first[0] if first is not None else status.first_rank
         killed = killed_ranks(facts) if by_itself and not outside else {}
         put_down = frozenset(rank for rank, told in killed.items() if told)

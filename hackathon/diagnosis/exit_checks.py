@@ -24,7 +24,7 @@ def killed_ranks(facts: RunFacts) -> dict[int, bool]:
     for rank, listed in facts.rank_events.items():
         kinds = {each.get("event"): each for each in listed}
         if "started" in kinds and kinds.get("ended", {"signal": KILL}).get("signal") == KILL:
-            found[rank] = any(each.get("event") == "told" and each.get("signal") == "TERM" for each in listed)
+            found[rank] = facts.was_told(rank, "TERM")
     return found
 
 
@@ -55,7 +55,7 @@ def _of_signal(number: int) -> Check:
     def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         first = facts.first_failure
         values = {"signal": str(number), "signal_name": _SIGNALS[number]}
-        if first is not None and first[1].get("signal") == number and not _was_told(facts, first[0]):
+        if first is not None and first[1].get("signal") == number and not facts.was_told(first[0]):
             return [_of_rank(facts, first, values)]
         return [FactHit(_of_job(facts), values)] if _of_whole_job(facts, "signal", number) else []
 
@@ -65,7 +65,7 @@ def _of_signal(number: int) -> Check:
 def _of_code(code: int) -> Check:
     def check(facts: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         first = facts.first_failure
-        if first is not None and first[1].get("exit_code") == code and not _was_told(facts, first[0]):
+        if first is not None and first[1].get("exit_code") == code and not facts.was_told(first[0]):
             return [_of_rank(facts, first, {"exit_code": str(code)})]
         return [FactHit(_of_job(facts))] if _of_whole_job(facts, "exit_code", code) else []
 
@@ -85,10 +85,6 @@ def _of_whole_job(facts: RunFacts, name: str, value: int) -> bool:
     if status is None or status.state != states.FAILED or facts.first_failure is not None:
         return False
     return bool(getattr(status, name) == value)
-
-
-def _was_told(facts: RunFacts, rank: int) -> bool:
-    return any(each.get("event") == "told" for each in facts.rank_events.get(rank, ()))
 
 
 def _of_rank(facts: RunFacts, failure: Failure, values: dict[str, str]) -> FactHit:

@@ -84,6 +84,16 @@ class RunFacts:
         """(rank, its `ended` event) of the rank that failed first; None when no rank failed."""
         return written.first_failure(self.path, self.attempt)
 
+    def was_told(self, rank: int, signal: str = "") -> bool:
+        """Return whether a rank was sent a signal (`TERM`; empty: any) from outside before it ended."""
+        events = (each for each in self.rank_events.get(rank, ()) if each.get("event") == "told")
+        return any(not signal or each.get("signal") == signal for each in events)
+
+    @property
+    def failed_by_itself(self) -> bool:
+        """Whether the rank that failed first had not been told to end."""
+        return self.first_failure is not None and not self.was_told(self.first_failure[0])
+
     @cached_property
     def host_of(self) -> dict[int, str]:
         """Rank → its host, for the ranks that began."""

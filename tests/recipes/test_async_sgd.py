@@ -1,10 +1,8 @@
 """The recipe async-sgd really trains with several workers, measures what it does, and ends when a process dies."""
 
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +15,7 @@ from hackathon.prediction.asynchronous.outlook import OneWorker, predict
 from hackathon.prediction.asynchronous.timings import missing, timings_of
 from support.paths import RECIPES
 from support.patience import STRETCH, until
+from support.ports import free_port
 from support.training import Training, good
 
 RECIPE = RECIPES / "async-sgd"
@@ -104,22 +103,10 @@ def test_gradients_that_are_not_applied_are_noticed(place: Place) -> None:
     assert place.final()["accuracy"] < 0.5
 
 
-def _free_port() -> int:
-    """Return a port that nobody listens on, below those that the kernel gives out."""
-    while True:
-        port = random.randrange(21000, 29000)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue
-        return port
-
-
 @pytest.fixture
 def ranks(place: Place) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Two workers of a training that would take hours, without a launcher that ends the others."""
-    environ = place.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    environ = place.environ | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     started = []
     for rank in range(2):
         mine = environ | {"RANK": str(rank), "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2"}

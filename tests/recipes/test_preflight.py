@@ -4,7 +4,6 @@ import ast
 import importlib
 import json
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -20,23 +19,11 @@ import yaml
 
 from support.paths import RECIPES
 from support.patience import STRETCH
+from support.ports import free_port
 
 RECIPE = RECIPES / "preflight"
 MODULES = ("checks", "facts", "member", "network", "preflight", "report", "steps", "talk", "words")
 pytestmark = pytest.mark.timeout(200)
-
-
-def free_port() -> int:
-    """Return a port with twenty free ones behind it."""
-    while True:
-        port = random.randrange(21000, 29000)
-        try:
-            for number in range(port, port + 20):
-                with socket.socket() as probe:
-                    probe.bind(("", number))
-        except OSError:
-            continue
-        return port
 
 
 class Place:
@@ -45,7 +32,7 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.run = folder / "run"
         (self.run / "metrics").mkdir(parents=True)
-        self.port = free_port()
+        self.port = free_port(20)
         self.program = RECIPE
         self.texts: dict[int, str] = {}
 

@@ -20,7 +20,7 @@ def still_meeting(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHi
     if run.record.processes < 2 or run.status is None or run.status.state not in (states.TIMEOUT, states.CANCELLED):
         return []
     stacks = stacks_of(run.path)
-    if not stacks or not all(_meets(stack) for stack in stacks) or _failed(run):
+    if not stacks or not all(_meets(stack) for stack in stacks) or run.failed_by_itself:
         return []
     began = [moment for listed in run.rank_events.values() for moment in [moment_of(listed[0].get("t"))] if moment]
     if not began or max(stack.written for stack in stacks) - max(began) < LATE:
@@ -32,12 +32,6 @@ def still_meeting(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHi
         "place": first.own.place if first.own is not None else first.frames[0].place,
     }
     return [FactHit(first.evidence(run.host_of.get(first.rank, "")), values)]
-
-
-def _failed(run: RunFacts) -> bool:
-    """Return whether a rank failed by itself: the others waited for it."""
-    first = run.first_failure
-    return first is not None and not any(each.get("event") == "told" for each in run.rank_events.get(first[0], ()))
 
 
 def _meets(stack: Stack) -> bool:

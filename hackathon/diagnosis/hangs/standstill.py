@@ -93,8 +93,7 @@ class Standstill:
         facts = self._facts
         if facts is None or len(self._stacks) < 2:
             return False
-        first = facts.first_failure
-        if first is not None and not any(each.get("event") == "told" for each in facts.rank_events.get(first[0], ())):
+        if facts.failed_by_itself:  # the others waited for it
             return False
         began = min(
             (float(each[0]["t"]) for each in facts.rank_events.values() if each and each[0].get("t")), default=0
