@@ -1,10 +1,13 @@
 """A diagnosis as lines for a terminal: consequences first, the cause last, where the eye is."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from hackathon.diagnosis.examine import Diagnosis
-from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.examine import Diagnosis
+    from hackathon.diagnosis.findings import Evidence, Finding
 
 SHOWN = 4
 """Findings beside the cause that are shown."""
@@ -12,7 +15,7 @@ REFERENCES = 2
 """Addresses that are shown with one finding."""
 
 
-def lines_of(diagnosis: Diagnosis, target: str, settings: str = "") -> Iterator[tuple[str, bool]]:
+def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a head) of a diagnosis; `target` is what its user calls it, `settings` what its study
     varies.
     """
@@ -42,7 +45,7 @@ def lines_of(diagnosis: Diagnosis, target: str, settings: str = "") -> Iterator[
         yield message("diagnosis.bundle", target=target), False
 
 
-def cause_lines(root: Finding) -> Iterator[tuple[str, bool]]:
+def cause_lines(root: "Finding") -> Iterator[tuple[str, bool]]:
     """Yield (line, whether it is a head) of the cause: part, place, why, what to do, what to check."""
     yield f"{message('diagnosis.cause', part=part_name(root.part))}: {root.message}", True
     if root.evidence is not None:
@@ -61,7 +64,7 @@ def cause_lines(root: Finding) -> Iterator[tuple[str, bool]]:
         yield f"  {message('diagnosis.read_on')}: {address}", False
 
 
-def place(evidence: Evidence, ranks: Sequence[int] = (), count: int = 1) -> str:
+def place(evidence: "Evidence", ranks: Sequence[int] = (), count: int = 1) -> str:
     """Return `file:line, rank 1, host`, with the other ranks and how often it was seen."""
     parts = [evidence.file if evidence.line is None else f"{evidence.file}:{evidence.line}"]
     if len(ranks) > 1:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hackathon.config.cluster import ALL_BINDINGS, ALL_LAUNCHERS, PLAIN_LAUNCHERS, Cluster, Queue
 from hackathon.config.recipe import Recipe
@@ -16,10 +17,12 @@ from hackathon.jobs.render import header
 from hackathon.jobs.request import Request
 from hackathon.schedulers import profiles, registry
 from hackathon.schedulers.dialect import TOKEN
-from hackathon.schedulers.machine import NodeGroup
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.machine import NodeGroup
 
 _SIZES = frozenset({"queue_unknown", "nodes_over", "nodes_under", "walltime_over", "per_node_over", "one_node",
                     "launcher_one_node"})  # fmt: skip
@@ -64,7 +67,7 @@ def check(
     cluster: Cluster,
     recipe: Recipe | None = None,
     runs: Path | None = None,
-    nodes: Sequence[NodeGroup] = (),
+    nodes: Sequence["NodeGroup"] = (),
 ) -> None:
     """Check a request; raises CheckError with every violation. `runs` is where the run directory would lie.
 
@@ -85,7 +88,7 @@ def check(
         raise CheckError(violations, nearest(request, cluster), request)
 
 
-def advice(request: Request, nodes: Sequence[NodeGroup] = ()) -> list[str]:
+def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
     """Return what is allowed and yet likely not what was wanted, as texts for a person; `nodes` as for `check`."""
     found = []
     gpus = max((group.gpus or 0 for group in _given(request, nodes)), default=0)
@@ -188,12 +191,12 @@ def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
     ]  # fmt: skip
 
 
-def _given(request: Request, nodes: Sequence[NodeGroup]) -> list[NodeGroup]:
+def _given(request: Request, nodes: Sequence["NodeGroup"]) -> list["NodeGroup"]:
     """Return the nodes that a job may be given: those of its queue; all where it names none."""
     return [group for group in nodes if request.queue is None or not group.queues or request.queue in group.queues]
 
 
-def _node_violations(request: Request, cluster: Cluster, nodes: Sequence[NodeGroup]) -> list[Violation]:
+def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGroup"]) -> list[Violation]:
     """Return what no node has that the scheduler described. A number that it did not tell refuses nothing."""
     if not nodes:
         return []

@@ -11,7 +11,7 @@ _NOT_FIRST = frozenset("、。，．・：；？！）」』】〕〉》ーゃ�
 
 def width(text: str) -> int:
     """Return the columns that a text takes."""
-    return sum(_width(letter) for letter in text)
+    return len(text) if text.isascii() else sum(_width(letter) for letter in text)
 
 
 def _width(letter: str) -> int:

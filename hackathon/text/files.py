@@ -162,7 +162,7 @@ def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 def objects_of(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
-    rest = iter(lines)
+    rest = filter(None, lines)  # a whole file ends with an empty one
     while some := list(islice(rest, _TOGETHER)):
         found: list[Any] = []
         if all(text[:1] == "{" and text[-1:] == "}" for text in some):

@@ -42,11 +42,11 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
 
 def cause_text(finding: "Finding | None", ended: str) -> str:
     """Return the cause with its part in front of how a run `ended`; only that where no cause is known."""
-    from hackathon.diagnosis.show import part_name
-
     # what the scheduler said stands there already
     if finding is None or finding.rule.startswith("job-"):
         return ended
+    from hackathon.diagnosis.show import part_name
+
     place = finding.program if finding.program not in finding.message else ""
     about = "; ".join(part for part in (place, ended) if part)
     return f"{part_name(finding.part)}: {finding.message}" + (f" ({about})" if about else "")

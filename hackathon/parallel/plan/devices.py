@@ -27,6 +27,10 @@ class Devices:
     """Inside a node, where `bandwidth` is that between nodes."""
     node_allreduce_bandwidth: float | None = None
 
+    def __post_init__(self) -> None:
+        """Take the bandwidth between two devices where that of an all-reduce is not given."""
+        object.__setattr__(self, "allreduce_bandwidth", self.allreduce_bandwidth or self.bandwidth)
+
     def overridden(self, count: int | None, memory: float | None) -> "Devices":
         """Return the same devices with another count or memory, as --gpus and --memory say."""
         changes: dict[str, Any] = {}

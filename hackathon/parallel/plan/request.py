@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from hackathon.parallel.plan.bound import OBJECTIVES
+from hackathon.parallel.plan.coarsen import Blocks
 from hackathon.parallel.plan.cost import CostedPlan
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.graph import Graph
@@ -69,6 +70,9 @@ def impossible(request: PlanRequest) -> tuple[str, dict[str, int]] | None:
     needed = sum(request.replicas) if several else most * (request.stages or 1)
     if needed > request.devices.count:
         return "plan.too_few_devices", {"needed": needed, "count": request.devices.count}
+    stages, most = len(request.replicas) if several else request.stages or 1, len(Blocks(request.graph))
+    if stages > most:
+        return "plan.too_many_stages", {"stages": stages, "most": most}
     return None
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run
-from hackathon.parallel.plan.devices import devices_of
+from hackathon.parallel.plan.devices import Devices, devices_of
 from hackathon.parallel.plan.graph import graph_of
 from hackathon.text.errors import RequestError
 from support.plan_oracle import random_devices, random_graph
@@ -158,3 +158,21 @@ def test_a_file_that_is_not_json_ends_with_exit_code_2(
     words = ["--graph", str(tmp_path / "graph.json"), "--devices", str(tmp_path / "devices.json")]
     assert run(["plan", *words, "--micro-batches", "2"]) == 2
     assert "graph.json" in capsys.readouterr().err
+
+
+def test_more_stages_than_the_model_has_parts_are_not_said_to_lack_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, devices = tmp_path / "graph.json", tmp_path / "devices.json"
+    graph.write_text(json.dumps(GRAPH))
+    devices.write_text(json.dumps({**DEVICES, "count": 8, "memory": 1e9}))
+    for asked in (["--stages", "3"], ["--replicas", "1,1,1"], ["--stages", "8", "--replicas", "1"]):
+        argv = ["plan", "--graph", str(graph), "--devices", str(devices), "--micro-batches", "8", *asked]
+        assert run(argv) == 1
+        told = capsys.readouterr().err
+        assert "it has 2 parts" in told and "memory" not in told, told
+
+
+def test_devices_that_name_one_bandwidth_reduce_with_it() -> None:
+    assert Devices(4, 1e9, 1e10).allreduce_bandwidth == 1e10
+    assert Devices(4, 1e9, 1e10, 0.0, 1e9).allreduce_bandwidth == 1e9

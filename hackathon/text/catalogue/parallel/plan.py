@@ -107,6 +107,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "these stages and replicas need {needed} devices; there are {count}",
         "このステージ数・レプリカ数にはデバイスが {needed} 個必要ですが、{count} 個しかありません",
     ),
+    "too_many_stages": (
+        "the model cannot be cut into {stages} stages: it has {most} parts between which a cut is possible",
+        "モデルを {stages} ステージに分割できません。分割できる部分は {most} 個です",
+    ),
     "blocking": (
         "Hardest operator to place: {operator}. A stage of it alone needs {size}; a device has {limit}. What would help:",
         "最も配置しにくいオペレータ: {operator}。単独のステージでも {size} が必要です（デバイスのメモリは {limit}）。対策:",
