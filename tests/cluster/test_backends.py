@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import GRID_ENGINE, LONG, NAMES, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, until
+from support.backends import GRID_ENGINE, LONG, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, names_but, until
 from support.trouble import later, refused_to_wait
 
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
@@ -19,7 +19,7 @@ METRICS = {
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
 }
 # NQSV hands no SIGTERM to a job
-where_term_arrives = pytest.mark.parametrize("backend", [name for name in NAMES if name != "nqsv"], indirect=True)
+where_term_arrives = pytest.mark.parametrize("backend", names_but("nqsv", "wisteria"), indirect=True)
 HOSTILE = [
     "two words",
     'it\'s "quoted"',
