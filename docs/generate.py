@@ -50,11 +50,11 @@ WORDS = {
     "environment": ("Environment", "環境変数"),
     "variables": (
         "`HACKATHON_CLUSTER`, `_QUEUE`, `_GROUP`, `_RESERVATION`, `_PROCESSES_PER_NODE`, `_THREADS`, `_WALLTIME`, "
-        "`_LAUNCHER` stand behind the options of the same name and before `project.yaml`. `HACKATHON_LANG` is `en` or "
+        "`_LAUNCHER`, `_BINDING` stand behind the options of the same name and before `project.yaml`. `HACKATHON_LANG` is `en` or "
         "`ja`. `NO_COLOR` keeps tables plain. Settings lie in `$XDG_CONFIG_HOME/hackathon`, caches that may be deleted "
         "in `$XDG_CACHE_HOME/hackathon`.",
         "`HACKATHON_CLUSTER`、`_QUEUE`、`_GROUP`、`_RESERVATION`、`_PROCESSES_PER_NODE`、`_THREADS`、`_WALLTIME`、"
-        "`_LAUNCHER` は、同名のオプションの次、`project.yaml` より先に使われます。`HACKATHON_LANG` は `en` か `ja`。"
+        "`_LAUNCHER`、`_BINDING` は、同名のオプションの次、`project.yaml` より先に使われます。`HACKATHON_LANG` は `en` か `ja`。"
         "`NO_COLOR` で色なし。設定は `$XDG_CONFIG_HOME/hackathon`、消してよいキャッシュは `$XDG_CACHE_HOME/hackathon`。",
     ),
 }

@@ -45,6 +45,7 @@ def test_new_profile_agrees_with_its_machine_until_that_changes(slurm: SlurmLab,
         slurm.run("scontrol", "update", "PartitionName=short", "MaxNodes=UNLIMITED", "MaxTime=1", "State=UP")
 
 
+@pytest.mark.slow
 def test_jobs_run_by_a_new_profile(site: Site) -> None:
     site.run("clusters", "new", "kumo", "--yes", "--scheduler", "slurm", "--environment", "true")
     site.run("submit", "--cluster", "kumo", "--queue", "main", "--nodes", "2", "--wait")

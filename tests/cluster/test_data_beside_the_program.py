@@ -26,6 +26,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["local", pytest.param("slurm", marks=pytest.mark.slurm)], indirect=True)
 def test_ranks_read_what_was_not_copied(site: Site) -> None:
     (site.folder / "train.py").write_text(READS)

@@ -46,6 +46,7 @@ def _read(run: Run) -> list[list[str]]:
     return [line.split(maxsplit=4) for text in lines for line in text.splitlines() if line.startswith("READ")]
 
 
+@pytest.mark.slow
 def test_staged_on_two_nodes_and_removed(slurm: SlurmLab, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()

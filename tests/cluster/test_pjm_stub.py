@@ -28,6 +28,7 @@ def state_of(site: Site) -> Path:
     return site.backend.state
 
 
+@pytest.mark.slow
 @BOTH
 def test_walltime_tells_the_program_once_by_term(site: Site) -> None:
     """SIGXCPU goes to all processes; the script keeps it from them and sends TERM."""

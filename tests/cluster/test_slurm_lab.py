@@ -103,6 +103,7 @@ def test_dead_node_ends_its_job_and_comes_back(slurm: SlurmLab, tmp_path: Path) 
         assert slurm.run("srun", "-w", "node4", "hostname").strip() == "node4"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("network", ["netns", "uts", "flat"])
 def test_two_labs_beside_each_other_and_nothing_left(slurm: SlurmLab, short: Path, network: str) -> None:
     if network != "flat" and best_network() not in ("netns", network):

@@ -95,6 +95,7 @@ def test_the_rank_that_stands_still_is_asked_and_named(site: Site) -> None:
         assert (run.path / "stacks" / f"rank-{rank}.txt").read_text().count("Current thread") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("site", ["local"], indirect=True)
 def test_a_program_with_a_handler_and_a_site_of_its_own_keeps_both(site: Site) -> None:
     (site.folder / "train.py").write_text(HANDLES)

@@ -189,6 +189,7 @@ def test_a_strangers_event_above_is_asked_about_and_runs_nothing(site: Site) -> 
     assert site.cli("ann", "check", at=place)[0] == 2
 
 
+@pytest.mark.slow
 def test_a_strangers_project_above_is_read_and_not_run(site: Site) -> None:
     scratch = site.folder / "scratch"
     theirs = site.project("eve", scratch)

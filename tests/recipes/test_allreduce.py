@@ -189,6 +189,7 @@ def test_three_processes_have_shares_that_are_not_powers_of_two(place: Place) ->
     assert rows[0]["busbw_gb_s"] == pytest.approx(rows[0]["algbw_gb_s"] * 2 / 3)
 
 
+@pytest.mark.slow
 @torch
 @needs_torch
 def test_alone_copies_and_says_so(place: Place) -> None:
@@ -233,6 +234,7 @@ def _change(place: Place, old: str, new: str) -> None:
     program.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 @torch
 @needs_torch
 @pytest.mark.mpi

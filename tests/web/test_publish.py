@@ -339,6 +339,7 @@ def test_an_empty_site_and_a_folder_that_can_not_be_written(tmp_path: Path) -> N
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["site"]
 
 
+@pytest.mark.slow
 def test_only_what_has_changed_is_made_anew(tmp_path: Path) -> None:
     folder, out = tmp_path / "event", tmp_path / "out"
     write_event(folder, 3)
@@ -362,6 +363,7 @@ def test_only_what_has_changed_is_made_anew(tmp_path: Path) -> None:
     assert "team-aurora.html" in publish(_source(folder), out).made
 
 
+@pytest.mark.slow
 def test_what_the_organiser_corrects_beside_the_runs_comes_online(tmp_path: Path) -> None:
     folder, out = tmp_path / "event", tmp_path / "out"
     write_event(folder, 2)
@@ -391,6 +393,7 @@ def test_what_the_organiser_corrects_beside_the_runs_comes_online(tmp_path: Path
     assert set(first.files) == set(second.files)
 
 
+@pytest.mark.slow
 def test_what_is_gone_leaves_the_site(tmp_path: Path) -> None:
     folder, out = tmp_path / "event", tmp_path / "out"
     write_event(folder, 2)
@@ -445,6 +448,7 @@ def _publish_and_die(limit: int, source: Catalog, out: Path, plain: bool) -> boo
     return os.WIFSIGNALED(ended)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_killed_publication_leaves_the_old_site_or_the_new_one(tmp_path: Path, plain: bool) -> None:
     """Killed at every step, also where a file system can not exchange folders."""
@@ -471,6 +475,7 @@ def test_a_killed_publication_leaves_the_old_site_or_the_new_one(tmp_path: Path,
     assert outcomes.count("old killed") >= 5 and outcomes.count("new killed") >= 1 and outcomes[-1] == "new"
 
 
+@pytest.mark.slow
 def test_a_part_of_the_work_that_dies_leaves_the_old_site(
     event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -246,6 +246,7 @@ def test_request_scripts_source_and_environment_are_there(project: Path) -> None
         assert wanted in text, wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_page_is_well_formed_in_both_languages(project: Path, language: str) -> None:
     pytest.importorskip("vl_convert")
@@ -285,6 +286,7 @@ def test_a_run_that_leads_outside_is_read_without_that(tmp_path: Path) -> None:
     assert "TOP-SECRET" not in page and "logs/rank-9.log" in page and "rank-1.log" in page
 
 
+@pytest.mark.slow
 def test_a_half_written_or_half_deleted_run_has_a_page(tmp_path: Path) -> None:
     for number, name in enumerate(("metrics", "logs", "events", "client", "env", "telemetry", "source", "source.json")):
         run = write_rich(tmp_path / "train", number, failed=number % 2 == 0)

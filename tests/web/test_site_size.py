@@ -21,6 +21,7 @@ from hackathon.web.site.plot_files import Specs, parted, plot_file
 from hackathon.web.site.publish import Published, publish
 from support.samples.event import write_event
 
+pytestmark = pytest.mark.slow
 LIMITS = {
     "study": 17_500, "run": 14_500, "team": 17_000, "index": 26_000, "scaling": 28_000, "survey": 19_000,
     "teams": 9_000, "board": 8_000, "cluster": 6_000, "schedule": 5_000, "js": 8_000, "json": 9_000, "csv": 4_500,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_svg"))
 @click.option("--page", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_plan_page"))
 @click.option("--apply", "apply_it", is_flag=True, help=message("help.option_plan_apply"))
-@click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))
+@click.option("-y", "--yes", is_flag=True, help=message("help.option_plan_yes"))
 @click.option("--batch", metavar="N", type=click.IntRange(1, 10_000_000), help=message("help.option_plan_batch"))
 @click.option("--bandwidth", type=Size(), help=message("help.option_plan_bandwidth"))
 @click.option(

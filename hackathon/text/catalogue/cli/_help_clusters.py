@@ -94,8 +94,8 @@ CLUSTERS: dict[str, tuple[str, str]] = {
         "このマシンのプロファイルを作成",
     ),
     "clusters_new_help": (
-        "Write the profile of a machine: ask its scheduler for queues, limits and nodes, and you for the rest. What "
-        "nobody told is a guess and marked as unverified. The file goes to the project or event, else to your own "
+        "Write the profile of a machine: ask its scheduler for queues, limits and nodes, and you for the rest. "
+        "Values that neither of you gave are guesses and are marked as unverified. The file goes to the project or event, else to your own "
         "profiles; it never replaces another one. Without a terminal, or with --yes, nothing is asked.\n"
         "\n"
         "\b\n"

@@ -96,7 +96,7 @@ PAGES: dict[str, tuple[str, str]] = {
     ),
     "option_to": ("Output folder.", "書き出し先フォルダ"),
     "option_doubtful": (
-        "publish results that are not believable, too, each marked as such",
+        "Also publish results that are not believable, with a mark.",
         "信頼できない値も、その旨の印を付けて公開する",
     ),
     "option_check_site": (
@@ -151,11 +151,11 @@ PAGES: dict[str, tuple[str, str]] = {
         "このクラスタのネットワーク測定値（clusters measure）と料金を使う",
     ),
     "option_predict_gradient_bytes": (
-        "Bytes of all gradients, which each step reduces, e.g. 102MB (default: as the runs told).",
+        "Bytes of all gradients, which each step reduces, e.g. 102MB (default: from the runs' records).",
         "各ステップで集約する全勾配のバイト数（例: 102MB。既定は実行の記録）",
     ),
     "option_predict_batch_size": (
-        "Samples of a step: per process in weak scaling, of all processes in strong scaling (default: as the runs told).",
+        "Samples of a step: per process in weak scaling, of all processes in strong scaling (default: from the runs' records).",
         "1 ステップのサンプル数。弱スケーリングではプロセスあたり、強スケーリングでは全体（既定は実行の記録）",
     ),
     "option_predict_epochs": (

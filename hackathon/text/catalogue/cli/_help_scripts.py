@@ -51,8 +51,8 @@ SCRIPTS: dict[str, tuple[str, str]] = {
     ),
     "convert_help": (
         "Convert the header of a job script for another cluster's scheduler. The commands stay as they are; a directive "
-        "without an equivalent becomes a comment, and the exit code is 1. What the new scheduler would object to is told "
-        "on standard error.\n"
+        "without an equivalent becomes a comment, and the exit code is 1. Problems for the new scheduler are "
+        "reported on standard error.\n"
         "\n"
         "\b\n"
         "  hackathon convert job.sh --to abci3\n"

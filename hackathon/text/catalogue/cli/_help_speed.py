@@ -120,7 +120,7 @@ SPEED: dict[str, tuple[str, str]] = {
     "predict_help": (
         "Predict value, 90 % interval and efficiency at process counts that were not measured. SOURCE is a study of this "
         "project (default: the newest), a CSV table with the columns processes,value and optionally "
-        "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others are told. "
+        "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others are reported. "
         "The last line names the run that would narrow the interval most. With --async, predict a parameter server's "
         "epoch sweep time, mini-batch and staleness from a run of one worker of the recipe async-sgd.\n"
         "\n"
@@ -211,6 +211,10 @@ SPEED: dict[str, tuple[str, str]] = {
     "option_plan_apply": (
         "Write plan.json, nodes and processes into the project around the current folder.",
         "今のフォルダを含むプロジェクトに plan.json とノード数・プロセス数を書く",
+    ),
+    "option_plan_yes": (
+        "With --apply: write project.yaml without asking.",
+        "--apply で、確認せずに project.yaml に書き込む",
     ),
     "plan_short": ("Cut a model over several devices.", "モデルを複数のデバイスに分割"),
     "plan_help": (

@@ -135,7 +135,7 @@ SURVEY: dict[str, tuple[str, str]] = {
         "Take answers from CSV files of Google Forms and LimeSurvey, and from files that the offline page saved. Columns "
         "are matched by id or question text; times, mail addresses and names are never stored. The same export counts "
         "once: a keyed digest of each row is kept until the survey is closed. All files, or nothing: every problem is "
-        "told with file, line and column.\n\n\b\n"
+        "reported with file, line and column.\n\n\b\n"
         "  hackathon survey import answers.csv --dry-run        which column is which question\n"
         "  hackathon survey import answers.csv after\n"
         "  hackathon survey import answers.csv --encoding cp932 --map 'Q7=length' --map '#9=-'\n"
@@ -191,8 +191,8 @@ SURVEY: dict[str, tuple[str, str]] = {
         "締め切ったアンケートを、個人が分からない形で集計",
     ),
     "survey_summary_help": (
-        "Counts, medians, shares with intervals, free answers. Groups are told only where no small one can be worked out "
-        "from all that is told. Free answers go out once somebody has read surveys/NAME/texts.yaml and set "
+        "Counts, medians, shares with intervals, free answers. Groups are shown only if no small group can be derived "
+        "from the published numbers. Free answers go out once somebody has read surveys/NAME/texts.yaml and set "
         "`reviewed: true`.\n\n\b\n"
         "  hackathon survey summary after\n"
         "  hackathon survey summary after --format markdown --to summary.md --plot summary.svg\n"

@@ -19,7 +19,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Cluster profile (`hackathon clusters` lists them).",
         "クラスタのプロファイル名（`hackathon clusters` で一覧）",
     ),
-    "option_queue": ("PBS queue or Slurm partition.", "PBS のキュー、Slurm のパーティション"),
+    "option_queue": (
+        "Queue, partition, resource group or resource type.",
+        "キュー、パーティション、リソースグループ、資源タイプ",
+    ),
     "option_group": ("Group or account to charge.", "課金するグループまたはアカウント"),
     "option_reservation": ("Reservation name.", "予約名"),
     "option_nodes": ("Number of nodes.", "ノード数"),
