@@ -32,9 +32,9 @@ WORDS = {
     ),
     "target": (
         "Every command takes `--help` and `--lang en|ja`. `RECIPE|FOLDER` is the name of a recipe, or a folder that holds a `project.yaml`; left out, it is the project "
-        "around the current folder. `RUN` and `STUDY` are any unique part of an id.",
+        "around the current folder. `RUN` and `STUDY` are a whole part of an id, such as `4p`, or any four or more of its letters, that no other id has.",
         "どのコマンドにも `--help` と `--lang en|ja` があります。`RECIPE|FOLDER` はレシピ名、または `project.yaml` のあるフォルダです。省くと今のフォルダを含むプロジェクトです。"
-        "`RUN`・`STUDY` は ID の一部(一意なら)で指定できます。",
+        "`RUN`・`STUDY` は、ほかの ID にない部分で指定できます（`4p` のような区切り全体、または 4 文字以上）。",
     ),
     "codes": ("Exit codes", "終了コード"),
     "code": (

@@ -13,7 +13,7 @@ from hackathon.index.index import Index
 from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.record import RunEntry, parts_of
 from hackathon.index.studies import run_key
-from hackathon.runs.directory import pick
+from hackathon.runs.directory import meant, pick
 from hackathon.runs.states import CANCELLED, ENDED, SUCCEEDED
 from hackathon.runs.status import status
 from hackathon.text.errors import HackathonError
@@ -90,8 +90,8 @@ def find_entry(text: str, project: Path) -> RunEntry | None:
     with contextlib.suppress(HackathonError):
         event = trusted_event(project)
     entries = all_runs(event.folder if event else None, event.record if event else None, [project])
-    names = [entry.id for entry in entries if text in entry.id]
-    name = pick(text, names, "run", project) if names else ""
+    names = [entry.id for entry in entries]
+    name = pick(text, names, "run", project) if meant(text, names) else ""
     return next((entry for entry in entries if entry.id == name), None)
 
 

@@ -70,14 +70,17 @@ def find_environment(name: str, folder: Path, *, gpus: int) -> PythonEnvironment
 def lacks_framework(request: "Request", environment: Mapping[str, str]) -> str | None:
     """Return the virtual environment that a job of this recipe would use although its framework is not in there.
 
-    None for a program without one, and where nobody can know: the job's own lines choose a Python, or this Python is no
-    virtual environment, or one that sees further packages. Only names of folders are looked at.
+    None for a program without one, and where nobody can know: the job's own lines choose a Python, or the command's
+    Python is not the job's, is no virtual environment, or sees further packages. Only names of folders are looked at.
     """
     import sys
 
+    from hackathon.schedulers.runner import typed_by_path
+
     if request.recipe is None or request.framework in (None, "none") or request.environment:
         return None
-    chosen = environment.get("VIRTUAL_ENV") or ("" if environment.get("CONDA_PREFIX") else sys.prefix)
+    own = "" if environment.get("CONDA_PREFIX") or not typed_by_path() else sys.prefix
+    chosen = environment.get("VIRTUAL_ENV") or own
     try:
         settings = (Path(chosen) / "pyvenv.cfg").read_text(errors="replace").lower()
     except OSError:

@@ -30,6 +30,8 @@ BY_HAND = "by-hand."
 READ = ("client", "claim", "events", "logs", "metrics", "telemetry", "env", "stacks", "steps", "profile", "final.json",
         "request.json")  # fmt: skip
 """What the toolkit reads of a run to tell its state, its numbers and the cause of a failure."""
+SURE = 4
+"""Letters from which on any part of an id names it."""
 NAME_LENGTH = 40
 """Letters of a recipe's or project's name that stand in a run id."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
@@ -305,20 +307,31 @@ def find_run(text: str, runs_folder: Path) -> RunDirectory:
     return RunDirectory(runs_folder / pick(text, list_ids(runs_folder), "run", runs_folder))
 
 
-def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
-    """Return the one name that is `text` or contains it; `kind` (run, study) chooses the messages.
+def meant(text: str, names: Sequence[str]) -> list[str]:
+    """Return the ids that a text names: this very one; those that have it as whole parts; those that contain it.
 
-    Raises RequestError when several contain it or none does.
+    What is shorter than SURE letters has to be a whole part: `4p` is no run of two processes whose random letters are
+    `h24ponmd`.
     """
     text = text.strip().rstrip("/")
-    if text in names:
-        return text
-    found = [name for name in names if text and text in name]
+    if not text or text in names:
+        return [text] if text else []
+    whole = [name for name in names if f"-{text}-" in f"-{name}-"]
+    return whole or [name for name in names if len(text) >= SURE and text in name]
+
+
+def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
+    """Return the one name that `text` means, as `meant` says; `kind` (run, study) chooses the messages.
+
+    Raises RequestError when it means several or none.
+    """
+    text = text.strip().rstrip("/")
+    found = meant(text, names)
     if len(found) == 1:
         return found[0]
     if found:
         raise RequestError(f"runs.{kind}_ambiguous", text=text, count=len(found), names=_shown(found))
-    near = _near(text, names)
+    near = [name for name in names if text and text in name][:3] or _near(text, names)
     if near:
         raise RequestError(f"runs.{kind}_unknown_near", text=text, names=_shown(near))
     raise RequestError(f"runs.{kind}_unknown", text=text, folder=folder)

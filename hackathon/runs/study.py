@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.access.publish import publish_path
 from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
-from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, new_id, pick, safe_name
+from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, meant, new_id, pick, safe_name
 from hackathon.runs.kill_points import step
 from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
@@ -251,7 +251,7 @@ def find_study(text: str, project: Path, *, exact: bool = True) -> Study | None:
     Raises RequestError when several match, or none; with `exact=False` None is returned for none.
     """
     names = list_ids(project / FOLDER)
-    if not exact and not any(text in name for name in names):
+    if not exact and not meant(text, names):
         return None
     return Study(project / FOLDER / pick(text, names, "study", project / FOLDER))
 

@@ -80,9 +80,19 @@ def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
     Who types `.venv/bin/hackathon` means that `.venv`'s python and torchrun; an activated environment decides itself.
     """
     chosen = environment.get("VIRTUAL_ENV") or environment.get("CONDA_PREFIX")
-    if chosen or sys.prefix == sys.base_prefix:
+    if chosen or not typed_by_path():
         return environment
     return {**environment, "PATH": f"{sys.prefix}/bin{os.pathsep}{environment.get('PATH', os.defpath)}"}
+
+
+def typed_by_path() -> bool:
+    """Return whether this command is the file of a virtual environment itself: its `bin/hackathon`, or `-m hackathon`.
+
+    A link to it elsewhere, as `~/bin/hackathon`, says nothing about the Python that programs train with.
+    """
+    name = sys.argv[0]
+    own = os.path.basename(name) == "__main__.py" or os.path.dirname(os.path.abspath(name)) == f"{sys.prefix}/bin"  # noqa: PTH100, PTH119, PTH120
+    return own and sys.prefix != sys.base_prefix
 
 
 def run(

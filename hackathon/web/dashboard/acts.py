@@ -33,6 +33,8 @@ ACTS = (*REPLIES, "post", "tell", *OWN)
 FIELDS = frozenset({"token", "back", "act", "post", "run", "text", "sure", "wanted"})
 SECONDS = 180.0
 """How long a command about a run may take: a scheduler is asked."""
+_LIKE_THIS = "import sys; from hackathon.cli.main import main; sys.argv[0] = "
+"""Begins a command in a process of its own, which takes the programs that this one was started for."""
 SAID = 4000
 """Letters of what a command said that are shown."""
 
@@ -179,7 +181,7 @@ def _command(run: RunEntry, verb: str) -> None:
     environment = {**child_environment(), "HACKATHON_LANG": language(), "NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "hackathon", verb, "--", run.id],
+            [sys.executable, "-P", "-c", f"{_LIKE_THIS}{sys.argv[0]!r}; main()", verb, "--", run.id],
             cwd=run.project, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS,
             check=False,
         )  # fmt: skip

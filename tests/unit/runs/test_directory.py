@@ -208,6 +208,22 @@ def test_any_unique_part_names_a_run(runs: Path, text: str) -> None:
     assert find_run(text, runs).id == "20260301-110000-digits-4p-ccccdddd"
 
 
+def test_short_text_is_a_whole_part_and_no_accident_of_random_letters(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    names = ["20260301-100000-digits-2p-h24ponmd", "20260301-110000-digits-8p-aaaabbbb"]
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "request.json").write_text("{}")
+    with pytest.raises(RequestError) as caught:
+        find_run("4p", folder)
+    assert "h24ponmd" in str(caught.value)  # offered, and nothing is done to it
+    assert [find_run(text, folder).id for text in ("2p", "4pon", "8p")] == [names[0], names[0], names[1]]
+    made = folder / "20260301-120000-digits-4p-ccccdddd"
+    made.mkdir()
+    (made / "request.json").write_text("{}")
+    assert find_run("4p", folder).id == made.name
+
+
 def test_several_are_listed(runs: Path) -> None:
     with pytest.raises(RequestError) as caught:
         find_run("digits", runs)

@@ -247,6 +247,29 @@ def test_programs_of_an_environment_that_is_not_activated(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.setattr(sys, "prefix", "/place/.venv")
+    monkeypatch.setattr(sys, "argv", ["/place/.venv/bin/hackathon", "submit"])
     path = runner.child_environment(submission=True)["PATH"]
     assert path == ("/place/.venv/bin:/usr/bin" if first else "/usr/bin")
     assert runner.child_environment()["PATH"] == "/usr/bin"
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("/place/.venv/bin/hackathon", True),
+        (".venv/bin/hackathon", True),
+        ("/place/.venv/lib/python3.12/site-packages/hackathon/__main__.py", True),
+        ("/home/you/bin/hackathon", False),  # a link: jobs take the python of the PATH
+        ("hackathon", False),
+    ],
+)
+def test_only_who_types_the_environments_own_file_means_its_programs(
+    name: str, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setattr(sys, "prefix", "/place/.venv")
+    monkeypatch.setattr(sys, "argv", [name, "submit"])
+    monkeypatch.setattr(os, "getcwd", lambda: "/place")
+    assert runner.child_environment(submission=True)["PATH"].startswith("/place/.venv/bin:") is first

@@ -256,7 +256,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "status_short": ("Show the states of runs.", "実行の状態を表示"),
     "status_help": (
-        "Show the states of the newest runs, or of the runs and studies given. Any unique part of a run's id names it.\n"
+        "Show the states of the newest runs, or of the runs and studies given. A part of a run's id that no other one has names it.\n"
         "\n"
         "\b\n"
         "  hackathon status\n"
