@@ -61,6 +61,8 @@ class ScriptRequest:
     """Cores of a node."""
     gpus: int | None = None
     """GPUs of a node."""
+    spread: bool = False
+    """`gpus` are those of the whole job, and the header does not say on how many nodes."""
     memory: str | None = None
     """Of a node, as written."""
     walltime: int | None = None
@@ -127,6 +129,8 @@ class Reading:
     """A script has to begin with `#!`."""
     colon_is_no_command: bool = False
     """A line that begins with `:` does not end the header."""
+    continued: bool = False
+    """A directive whose line ends with `\\` goes on in the next line, which needs no prefix."""
     here_documents: bool = False
     """Directives are read in here-documents, too."""
     first_wins: str = r"\Z."
@@ -192,6 +196,8 @@ class ScriptLanguage:
     """Regular expression of loose words that lack their option, which is `lists`' first one."""
     obeys: str = ""
     """The prefix of another scheduler that this one obeys, too."""
+    several_queues: bool = False
+    """A job may name several queues, with commas between them."""
     starts_at_home: bool = False
     """A job begins in the home folder."""
     stays_if: frozenset[str] = frozenset()

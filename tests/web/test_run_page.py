@@ -158,7 +158,7 @@ def test_pictures_are_drawn_with_their_text(project: Path) -> None:
     drawn = found[1]["view"]
     assert len(drawn.progress) == len(drawn.devices) == 3
     for figure in (*drawn.progress, *drawn.devices):
-        assert figure.svg and "<svg" in figure.svg and "開始からの分数" in figure.svg
+        assert figure.svg and "<svg" in figure.svg and "開始からの時間 [分]" in figure.svg
 
 
 def test_a_training_of_an_hour_or_of_seconds_has_its_own_axis(tmp_path: Path) -> None:

@@ -190,7 +190,12 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     for command in commands:
         program, words = _program(command)
         name = program.rpartition("/")[2]
-        if program == "exit" and words and words[0].isdigit() and int(words[0]) in language.exit_codes:
+        if (
+            program == "exit"
+            and words
+            and re.fullmatch(r"[0-9]{1,9}", words[0])
+            and int(words[0]) in language.exit_codes
+        ):
             what = message(language.exit_codes[int(words[0])])
             better = re.sub(rf"\bexit\s+{words[0]}\b", "exit 1", command.raw)
             look.add("exit-code", command.line, better, code=words[0], what=what)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hackathon.programs.scripts.lint import looked_at
-from hackathon.programs.scripts.look import ScriptLook
+from hackathon.programs.scripts.look import ScriptLook, first_command
 from hackathon.programs.scripts.source import ScriptText
 from hackathon.schedulers import registry
 from hackathon.schedulers.scripts import ScriptLanguage, ScriptRequest
@@ -43,13 +43,14 @@ def convert(source: ScriptText, cluster: "Cluster | None", language: ScriptLangu
     lost = _lost(look, unsaid, request, cluster, language)
     lines: list[str] = []
     header = {each.line for each in look.directives}
-    place = min(header)
-    for number, line in enumerate(source.lines, 1):
+    # the first scheduler may read directives behind commands, the other one may not
+    place = min(*header, first_command(source.lines, language))
+    for number, line in enumerate(look.source.lines, 1):
         if number == place:
             lines += [f"{language.prefix} {option}" for option in options]
         if number in {line for line, _ in lost}:
             lines.append(f"# {message('lint.untranslated')} {line.strip()}")
-        elif number not in header:
+        elif number not in header and line == source.lines[number - 1]:  # else: it went on a directive
             lines.append(line)
     if language.reading.shebang_first and not (lines and lines[0].startswith("#!")):
         lines.insert(0, "#!/bin/bash")
@@ -72,11 +73,14 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
 
 
 def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest:
-    """Return a request whose queue and output the other machine can have."""
+    """Return a request whose queue and GPUs of a node the other machine can have."""
     queue = request.queue
     if cluster is not None and cluster.queues and queue not in cluster.queues:
         queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
-    return replace(request, queue=queue)
+    gpus, there = request.gpus, cluster.node.gpus if cluster is not None else None
+    if request.spread and gpus and isinstance(there, int) and 0 < there < gpus:
+        gpus = None  # they need several nodes, and the header does not say how many
+    return replace(request, queue=queue, gpus=gpus)
 
 
 def _lost(
@@ -87,6 +91,8 @@ def _lost(
     gone = list(unsaid)
     if request.queue != look.request.queue:
         gone.append("queue")
+    if request.gpus != look.request.gpus:
+        gone.append("gpus")
     lines = set()
     for setting in look.settings:
         held = look.language.read([setting])

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.findings import Edit
-from hackathon.programs.scripts.lint import lint
+from hackathon.programs.scripts.lint import language_of, lint
+from hackathon.programs.scripts.look import whole
 from hackathon.programs.scripts.source import ScriptText
 from hackathon.text.errors import RequestError
 
@@ -18,6 +19,8 @@ _PASSES = 8
 def fixed(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> tuple[ScriptText, int]:
     """Return the script with all safe corrections, and how many were made."""
     count = 0
+    language = language_of(source, dialect, cluster)
+    source = whole(source, language) if language else source
     for _ in range(_PASSES):
         report = lint(source, dialect, cluster)
         todo = [each for each in report.findings if each.edits]

@@ -5,7 +5,7 @@ import re
 
 from hackathon.programs.scripts.directives import Directive, begins, plain
 from hackathon.programs.scripts.findings import Edit
-from hackathon.programs.scripts.look import ScriptLook, nearly
+from hackathon.programs.scripts.look import CONTINUED, ScriptLook, nearly
 from hackathon.schedulers.scripts import Known, ScriptLanguage, Setting
 
 _SPACED = re.compile(r"(?<=[\w-])(?:\s+=\s*|=\s+)(?=[^\s-])")
@@ -43,7 +43,8 @@ def check_places(look: ScriptLook) -> None:
         line = plain(look.line(number))
         keys = {each.key for each in _parsed(look, number, line).settings}
         after = max((each.line for each in look.directives), default=1)
-        edits = [Edit(number, ()), Edit(after, (look.line(after), line.strip()))] if not keys & active else []
+        moves = not keys & active and not (reading.continued and CONTINUED.search(line))
+        edits = [Edit(number, ()), Edit(after, (look.line(after), line.strip()))] if moves else []
         look.add("after-command", number, line.strip(), edits=edits, first=look.header_end,
                  command=look.line(look.header_end).strip())  # fmt: skip
     for number in range(1, min(look.header_end, len(look.source.lines) + 1)):

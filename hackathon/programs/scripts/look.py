@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.directives import Directive, begins, corrected, parse, plain
@@ -14,12 +14,16 @@ from hackathon.schedulers.scripts import Effect, ScriptLanguage, ScriptRequest, 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
+CONTINUED = re.compile(r"\\\s*\Z")
+"""The end of a line that goes on in the next one, where a scheduler reads it so."""
+
 
 @dataclass
 class ScriptLook:
     """What the rules know."""
 
     source: ScriptText
+    """With each directive in one line, see `whole`."""
     language: ScriptLanguage
     languages: list[ScriptLanguage]
     cluster: "Cluster | None"
@@ -78,12 +82,13 @@ def look_at(
     source: ScriptText, language: ScriptLanguage, languages: list[ScriptLanguage], cluster: "Cluster | None" = None
 ) -> ScriptLook:
     """Return a look at a script as one scheduler reads it, without findings."""
+    source = whole(source, language)
     shell = scan(source.lines, default=not language.reading.shebang_first)
     look = ScriptLook(source, language, languages, cluster, shell, first_command(source.lines, language))
     reading = language.reading
     for number, line in enumerate(source.lines, 1):
         indented = line[:1].isspace()
-        start = begins(line.lstrip() if reading.indented == "read" else line, language.prefix)
+        start = _start(line, language)
         if start is None or (number in shell.outside and not (reading.here_documents and number in shell.documents)):
             continue
         if number >= look.header_end and reading.behind_commands == "ignored":
@@ -99,14 +104,41 @@ def look_at(
 
 def first_command(lines: tuple[str, ...], language: ScriptLanguage) -> int:
     """Return the line, counted from 1, at which the header ends."""
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or text.startswith("#"):
+    return next((number for number, line in enumerate(lines, 1) if _is_command(line, language)), len(lines) + 1)
+
+
+def _is_command(line: str, language: ScriptLanguage) -> bool:
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return False
+    return not (language.reading.colon_is_no_command and line.startswith(":"))
+
+
+def _start(line: str, language: ScriptLanguage) -> int | None:
+    """Return the column behind the prefix of a directive, not counting what it is indented by; None if it is none."""
+    return begins(line.lstrip() if language.reading.indented == "read" else line, language.prefix)
+
+
+def whole(source: ScriptText, language: ScriptLanguage) -> ScriptText:
+    """Return a script in which a directive that goes on in further lines stands in its first one, and these are empty.
+
+    The scheduler hands it to the shell like this, too.
+    """
+    if not language.reading.continued:
+        return source
+    lines: list[str] = []
+    for number, line in enumerate(source.lines):
+        if number < len(lines):
             continue
-        if language.reading.colon_is_no_command and line.startswith(":"):
-            continue
-        return number
-    return len(lines) + 1
+        if _is_command(line, language):
+            break
+        parts = [line]
+        if _start(line, language) is not None:
+            while CONTINUED.search(parts[-1]) and number + len(parts) < len(source.lines):
+                parts.append(source.lines[number + len(parts)])
+            parts = [CONTINUED.sub("", part) for part in parts]
+        lines += ["".join(parts), *[""] * (len(parts) - 1)]
+    return replace(source, lines=(*lines, *source.lines[len(lines) :]))
 
 
 def _site(look: ScriptLook) -> ScriptSite | None:

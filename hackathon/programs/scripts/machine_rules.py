@@ -49,12 +49,13 @@ def _queue(look: ScriptLook) -> None:
         look.add("queue-internal", setting.line, line.replace(name, better, 1), queue=name, better=better,
                  site=look.site.name, severity="error" if look.cluster else None)  # fmt: skip
     elif look.cluster is not None and look.cluster.queues:
-        queue = look.cluster.queues.get(name)
-        if queue is None:
+        names = name.split(",") if look.language.several_queues else [name]
+        unknown = ", ".join(each for each in names if each not in look.cluster.queues)
+        if unknown:
             known = ", ".join(look.cluster.queues)
-            look.add("queue-unknown", setting.line, queue=name, cluster=look.cluster.name, known=known)
-        else:
-            _limits(look, name, queue)
+            look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=known)
+        elif name in look.cluster.queues:  # which one of several takes the job is open
+            _limits(look, name, look.cluster.queues[name])
 
 
 def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
@@ -117,7 +118,8 @@ def _node(look: ScriptLook) -> None:
     """Compare with the shape of a node."""
     assert look.cluster is not None
     node, request, unverified = look.cluster.node, look.request, look.cluster.unverified
-    if isinstance(node.gpus, int) and node.gpus and request.gpus and request.gpus > node.gpus:
+    over = isinstance(node.gpus, int) and 0 < node.gpus < (request.gpus or 0)
+    if over and not request.spread:
         setting = _setting_of(look, "gpus")
         doubt = "node.gpus" in unverified
         look.add("gpus-over", setting.line if setting else 1, gpus=request.gpus, there=node.gpus,

@@ -95,7 +95,7 @@ _TYPES = r"(?:rt_[A-Z]\w*(?:\.\w+)?|node_[fhqo]|[fhqs]_(?:node|core|gpu)|gpu_[1h
 _NODE_TYPES = {"rt_F": 4, "rt_AF": 8, "f_node": 4, "node_f": 4, "h_node": 2, "node_h": 2, "q_node": 1, "node_q": 1}
 """Type of which a job may have several → GPUs of each (TSUBAME 3 and 4, ABCI 2)."""
 _TIME = re.compile(r"\d+\Z|\d*:\d*:\d*\Z|(?i:infinity)\Z", re.ASCII)
-_NUMBER = re.compile(r"([+-]?(?:0x[0-9a-f]+|(?:\d+(?:\.\d*)?|\.\d+)(?:e\d+)?))([kKmMgGtT]?)\Z", re.ASCII)
+_NUMBER = re.compile(r"([+-]?(?:0x[0-9a-f]{1,16}|(?:\d+(?:\.\d*)?|\.\d+)(?:e\d+)?))([kKmMgGtT]?)\Z", re.ASCII)
 """What is taken for seconds, too: `10m` is ten million (`K`, `M`, `G`, `T` are powers of 1024)."""
 _POWERS = {letter: base**power for power, pair in enumerate(("kK", "mM", "gG", "tT"), 1)
            for letter, base in zip(pair, (1000, 1024), strict=True)}  # fmt: skip
@@ -197,6 +197,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         slots = request.nodes * whole
     by_command = dialect.get("group") == "g"
     array, _, at_once = (request.array or "").partition("%")
+    output, error = (
+        (path or "").replace("%j", "$JOB_ID").replace("%x", "$JOB_NAME") for path in (request.output, request.error)
+    )
     variables = request.variables
     mail = {"fail": "a", "begin": "b", "end": "e"}
     letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
@@ -208,9 +211,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         f"-pe {dialect.get('pe') or 'mpi'} {slots}" if slots and slots > 1 and not kind else None,
         request.walltime and f"-l h_rt={format_walltime(request.walltime)}",
         "-cwd" if request.directory in (None, ".") else f"-wd {request.directory}",
-        request.output and f"-o {request.output}",
+        output and f"-o {output}",
         "-j y" if request.merge or (request.merge is None and not request.error) else None,
-        request.error and not request.merge and f"-e {request.error}",
+        error and not request.merge and f"-e {error}",
         array and not array.startswith("0") and f"-t {array}",
         array and not array.startswith("0") and at_once and f"-tc {at_once}",
         request.after_any and f"-hold_jid {request.after_any.replace(':', ',')}",
@@ -238,7 +241,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
         bad, better = False, None
         match each.key:
             case "-l h_rt" | "-l s_rt" if not (_TIME.match(value) or (types and re.fullmatch(r"[\d:]+", value))):
-                turned = re.fullmatch(r"(\d+)\s*([dhms])\w*", value)
+                turned = re.fullmatch(r"(\d{1,9})\s*([dhms])\w*", value)
                 units = {"d": 86400, "h": 3600, "m": 60, "s": 1}
                 better = (value, format_walltime(int(turned[1]) * units[turned[2]])) if turned else None
                 seconds = _odd_seconds(value)
@@ -286,6 +289,7 @@ LANGUAGE = ScriptLanguage(
     judge=judge,
     style="words",
     lists=frozenset({"-l"}),
+    several_queues=True,
     starts_at_home=True,
     stays_if=frozenset({"-cwd", "-wd"}),
     submit_folder="SGE_O_WORKDIR",

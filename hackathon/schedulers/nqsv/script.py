@@ -103,18 +103,24 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     mail = {"fail": "a", "begin": "b", "end": "e"}
     letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
     group = f"--group={request.account}" if dialect.get("group") == "group" else f"-A {request.account}"
+    cores = request.cores
+    if request.threads and cores is None and dialect.get("cpu_request") == "cpunum_job":
+        ranks = request.per_node() or (1 if request.processes in (None, 1) else None)
+        cores = ranks and request.threads * ranks
+    # which signs NQSV replaces in a path is not on record
+    paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "")]
     lines = [
         request.name and f"-N {request.name}",
         request.queue and f"-q {request.queue}",
         request.account and group,
         request.nodes and f"-b {request.nodes}",
         "-T openmpi" if (request.nodes or 1) > 1 else None,
-        request.cores and f"-l cpunum_job={request.cores}",
+        cores and f"-l cpunum_job={cores}",
         request.gpus and dialect.get("gpu_request") != "none" and f"-l gpunum_job={request.gpus}",
         request.walltime and f"-l elapstim_req={format_walltime(request.walltime)}",
-        request.output and f"-o {request.output}",
+        request.output and "output" not in paths and f"-o {request.output}",
         "-j o" if request.merge or (request.merge is None and not request.error) else None,
-        request.error and not request.merge and f"-e {request.error}",
+        request.error and not request.merge and "error" not in paths and f"-e {request.error}",
         request.array and "%" not in request.array and f"-t {request.array}",
         request.mail_user and f"-M {request.mail_user}",
         letters and f"-m {letters}",
@@ -122,6 +128,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.variables and f"-v {request.variables}",
     ]
     lost = [name for name in ("after_ok", "after_any", "memory", "exclusive") if getattr(request, name)]
+    # no option says ranks and threads: mpirun and the script do
+    lost += [name for name in ("processes", "processes_per_node", "threads") if (getattr(request, name) or 1) > 1]
+    lost += paths
     lost += ["array"] if "%" in (request.array or "") else []
     lost += ["directory"] if request.directory not in (None, ".") else []
     return [str(line) for line in lines if line], lost

@@ -225,7 +225,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
         match each.key:
             case "-l walltime":
                 bad = not _WALLTIME.match(value)
-                turned = re.fullmatch(r"(\d+)\s*([dhm])\w*", value)
+                turned = re.fullmatch(r"(\d{1,9})\s*([dhm])\w*", value)
                 if bad and turned:
                     seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
                     better = value, format_walltime(seconds)
@@ -248,7 +248,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             case "-r":
                 bad = value not in ("y", "n")
             case "-J":
-                match = re.fullmatch(r"(\d+)-(\d+)(?::\d+)?(?:%\d+)?", value)
+                match = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::\d+)?(?:%\d+)?", value)
                 bad = not match or int(match[1]) >= int(match[2])
                 if not bad and by_key.get("-r", each).value == "n":
                     yield Judgement("array-not-rerunnable", by_key["-r"].line, better=("-r n", "-r y"))
@@ -302,6 +302,7 @@ LANGUAGE = ScriptLanguage(
         unknown_options="refused",
         carriage_returns="refused",
         colon_is_no_command=True,
+        continued=True,
         first_wins=r"-l .*",
         last_wins=r"-[Noqj]",
         literal=frozenset({"-N", "-o", "-e"}),

@@ -112,6 +112,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     shares = _shares(request, dialect)
     events = {"begin": "b", "end": "e"}
     letters = ",".join(sorted(events[each] for each in request.mail_on or () if each in events))
+    paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "").replace("%j", "")]
     lines = [
         request.name and f"-N {request.name}",
         request.queue and f"-L rscgrp={request.queue}",
@@ -120,9 +121,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         request.threads and f"--omp thread={request.threads}",
         request.walltime and f"-L elapse={format_walltime(request.walltime)}",
         request.account and dialect.get("group") != "none" and f"-g {request.account}",
-        request.output and f"-o {request.output}",
+        request.output and "output" not in paths and f"-o {request.output}",
         "-j" if request.merge or (request.merge is None and not request.error) else None,
-        request.error and not request.merge and f"-e {request.error}",
+        request.error and not request.merge and "error" not in paths and f"-e {request.error}",
         letters and f"-m {letters}",
         request.mail_user and f"--mail-list {request.mail_user}",
         request.rerun is False and "--norestart",
@@ -130,10 +131,13 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     ]
     lost = [name for name in ("array", "after_ok", "after_any", "memory") if getattr(request, name)]
     lost += ["directory"] if request.directory not in (None, ".") else []
+    lost += paths
     if shares:
         lost += [name for name in ("processes", "processes_per_node") if (getattr(request, name) or 1) > 1]
     elif request.gpus and request.gpus != dialect.get("node_gpus"):
         lost.append("gpus")
+    if not shares and not request.nodes and (request.processes_per_node or 1) > 1:
+        lost.append("processes_per_node")
     return [str(line) for line in lines if line], lost
 
 

@@ -156,7 +156,7 @@ _LONG_DAYS = 14400
 
 def seconds(text: str) -> int | None:
     """Return seconds of `5` (minutes), `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`; None for anything else."""
-    if not _TIME.match(text) or not text[0].isdigit():
+    if len(text) > 40 or not _TIME.match(text) or not text[0].isdigit():
         return None
     days, dash, rest = text.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
@@ -225,11 +225,12 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 taken = False
         if taken:
             found.taken.add(each)
-    if total_gpus is not None and found.gpus is None:
-        if total_gpus % (found.nodes or 1) == 0:
-            found.gpus = total_gpus // (found.nodes or 1)
-        else:  # no number of GPUs is that of every node
+    if total_gpus is not None:
+        share, rest = divmod(total_gpus, found.nodes or 1)
+        if rest or found.gpus not in (None, share):  # no number of GPUs is that of every node
             found.taken = {each for each in found.taken if each.key != "--gpus"}
+        elif found.gpus is None:
+            found.gpus, found.spread = share, found.nodes is None and total_gpus > 1
     return found
 
 
@@ -258,12 +259,19 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         ("mail-user", request.mail_user),
         ("mail-type", None if mail is None else ",".join(sorted(each.upper() for each in mail)) or "NONE"),
         ("chdir", request.directory if request.directory != "." else None),
-        ("export", export if request.variables else None),
+        ("export", (export or "NONE") if request.variables or request.inherit is False else None),
     ]  # fmt: skip
-    lines = [f"--{name}={value}" for name, value in pairs if value]
+    lines = [f"--{name}={_quoted(str(value))}" for name, value in pairs if value]
     lines += ["--requeue" if request.rerun else "--no-requeue"] if request.rerun is not None else []
     lines += ["--exclusive"] if request.exclusive or dialect.get("exclusive") else []
     return lines, []
+
+
+def _quoted(value: str) -> str:
+    """Return a value as one word: a blank ends a word, and `#` begins a comment in the middle of one."""
+    if not re.search(r"[\s#\"']", value):
+        return value
+    return f"'{value}'" if '"' in value else f'"{value}"'
 
 
 def _share(request: ScriptRequest) -> int | None:
@@ -324,6 +332,7 @@ LANGUAGE = ScriptLanguage(
         "--memory": "--mem",
     },
     obeys="#PBS",
+    several_queues=True,
     variables=r"(?:SLURM|SBATCH)_[A-Z_]+",
     submit_folder="SLURM_SUBMIT_DIR",
     group_options={"account": "--account"},

@@ -124,12 +124,94 @@ def test_all_memory_of_a_node_is_not_no_memory_on_pbs(memory: str, chunk: str, l
         ("-N 2|-n 4|--ntasks-per-node=2", ["-l select=2:mpiprocs=2"], []),
         ("-n 8|--ntasks-per-node=4", ["-l select=1:mpiprocs=4"], ["-n 8"]),
         ("-n 3", ["-l select=1:mpiprocs=3"], []),
+        ("-N 2|--gpus=8", ["-l select=2"], []),
+        ("--gpus=4", [], []),
+        ("--gpus=8", [], ["--gpus=8"]),
+        ("--gpus=8|--gpus-per-node=4", [], ["--gpus=8"]),
     ],
 )
 def test_what_nodes_cannot_share_equally_is_told_on_pbs(asked: str, lines: list[str], lost: list[str]) -> None:
     made = to(("#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))).encode(), "reedbush-l")
     assert [line.removeprefix("#PBS ") for line in made.script.lines if "-l select" in line] == lines
     assert [line for _, line in made.lost] == [f"#SBATCH {each}" for each in lost]
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "written"),
+    [
+        ("gridengine", "%x-%j.out", ["#$ -o $JOB_NAME-$JOB_ID.out"]), ("pjm", "a-%j.out", ["#PJM -o a-%j.out"]),
+        ("pjm", "%x-%j.out", []), ("nqsv", "a-%j.out", []), ("nqsv", "a.out", ["#PBS -o a.out"]),
+    ],
+)  # fmt: skip
+def test_signs_in_a_path_are_said_or_lost(target: str, path: str, written: list[str]) -> None:
+    for option, letter in (("--output", "o"), ("--error", "e")):
+        made = to(f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option}={path}\n".encode(), target)
+        lines = [line.replace(" -e ", " -o ") for line in made.script.lines if f" -{letter} " in line]
+        assert lines == written
+        assert [line for line, _ in made.lost] == [3] * (not written)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cluster", "resources", "lost"),
+    [
+        ("-N 4|--ntasks-per-node=2|--cpus-per-task=9", "pegasus", ["-b 4"], [3, 4]),
+        ("-N 1|--ntasks-per-node=8|--cpus-per-task=9", "squid", ["-b 1", "-l cpunum_job=72"], [3, 4]),
+        ("-N 2|-n 4|-c 9", "squid", ["-b 2", "-l cpunum_job=18"], [3, 4]),
+        ("-n 8|-c 9", "squid", [], [2, 3]),
+        ("-c 9", "squid", ["-l cpunum_job=9"], [2]),
+        ("-N 1|-n 1|-c 1", "pegasus", ["-b 1"], []),
+        ("--ntasks-per-node=4", "pjm", [], [2]),
+        ("--ntasks-per-node=1", "pjm", [], []),
+        ("-n 8|--ntasks-per-node=4", "pjm", ["--mpi proc=8"], [3]),
+        ("-N 2|--ntasks-per-node=4", "pjm", ["-L node=2", "--mpi proc=8"], []),
+    ],
+)
+def test_ranks_and_threads_are_said_or_lost(asked: str, cluster: str, resources: list[str], lost: list[int]) -> None:
+    made = to(("#!/bin/bash\n" + "".join(f"#SBATCH {each}\n" for each in asked.split("|"))).encode(), cluster)
+    words = [line.partition(" ")[2] for line in made.script.lines]
+    assert [each for each in words if each.startswith(("-b", "-l cpunum", "-L node", "--mpi"))] == resources
+    assert [line for line, _ in made.lost] == lost
+
+
+@pytest.mark.parametrize(
+    ("command", "directive", "target", "options"),
+    [
+        ("module load x", "#$ -N a", "slurm", ["#SBATCH --job-name=a"]),
+        (": a remark", "#PBS -N a", "slurm", ["#SBATCH --job-name=a"]),
+        (": a remark", "#PBS -N a", "gridengine", ["#$ -N a", "#$ -cwd", "#$ -j y"]),
+    ],
+)
+def test_a_header_stands_before_the_first_command(
+    command: str, directive: str, target: str, options: list[str]
+) -> None:
+    made = to(f"#!/bin/bash\n# a comment\n{command}\n{directive}\nhostname\n".encode(), target)
+    assert made.script.lines == ("#!/bin/bash", "# a comment", *options, command, "hostname")
+    made = to(f"#!/bin/bash\n{directive}\n# a comment\nhostname\n".encode(), target)
+    assert made.script.lines == ("#!/bin/bash", *options, "# a comment", "hostname")
+
+
+def test_all_lines_of_a_directive_are_taken_or_lost() -> None:
+    raw = b"#!/bin/bash\n#PBS -N a \\\n-l select=2:\\\nmpiprocs=4\n\n#PBS -r y \\\n-k oe\nhostname \\\n-f\n"
+    made = to(raw, "slurm")
+    assert made.script.lines == (
+        "#!/bin/bash", "#SBATCH --job-name=a", "#SBATCH --nodes=2", "#SBATCH --ntasks-per-node=4", "#SBATCH --requeue",
+        "", "# not translated: #PBS -r y -k oe", "hostname \\", "-f",
+    )  # fmt: skip
+    assert made.lost == ((6, "#PBS -r y -k oe"),)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ('-J "my job"', '--job-name="my job"'), ("-o 'a \"b\".txt'", "--output='a \"b\".txt'"),
+        ('-J "a#1"', '--job-name="a#1"'), ("-J a", "--job-name=a"), ("--export=NONE", "--export=NONE"),
+        ("--export=NONE,A=1", "--export=A=1"), ("--export=ALL,A=1", "--export=ALL,A=1"), ("--export=ALL", None),
+    ],
+)  # fmt: skip
+def test_slurm_gets_back_its_quotation_marks_and_no_environment(asked: str, written: str | None) -> None:
+    made = to(f"#!/bin/bash\n#SBATCH {asked}\n".encode(), "slurm")
+    assert made.script.lines[1:] == ((f"#SBATCH {written}",) if written else ())
+    assert made.lost == ()
 
 
 @pytest.mark.parametrize("name", list(registry.SCRIPTS))

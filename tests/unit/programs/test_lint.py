@@ -1,10 +1,12 @@
 """The linter of hand-written job scripts: each rule with a bad script and its twin, recordings, and no false alarms."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hackathon.config.cluster import Queue
 from hackathon.programs.scripts.findings import RULES
 from hackathon.programs.scripts.fixes import fixed, write_fixed
 from hackathon.programs.scripts.lint import LintReport, lint
@@ -144,6 +146,44 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "job.fixed.sh").read_text() == "a\n"
 
 
+@pytest.mark.parametrize(
+    ("header", "rules", "corrected"),
+    [
+        ("#PBS -N a \\\n-l select=2:\\ \nmpiprocs=4\n  #PBS -q \\\n b\n", [], None),
+        ("# a comment \\\n-q b\n#PBS -N a\n", ["after-command"], "#PBS -N a\n# a comment \\\n-q b\n"),
+        ("#PBS -N a \\\n-j o \\", ["bad-value"], None),
+        ("#PBS -N a \\\n#PBS -q b\n", ["trailing-comment"], "#PBS -q b\n#PBS -N a\n\n"),
+        ("#PBS -N a\nhostname\n#PBS -q b \\\nhostname\n", ["after-command"], None),
+    ],
+)
+def test_a_directive_of_pbs_goes_on_behind_a_backslash(header: str, rules: list[str], corrected: str | None) -> None:
+    source = script_text(f"#!/bin/bash\n{header}".encode(), "x")
+    assert [each.rule for each in lint(source, "pbs").findings] == rules
+    after, count = fixed(source, "pbs")
+    assert (after.text() if count else None) == (f"#!/bin/bash\n{corrected}" if corrected else None)
+
+
+@pytest.mark.parametrize(
+    ("line", "dialect", "finding"),
+    [
+        ("#SBATCH -p gpu,gpu-long", "slurm", None), ("#SBATCH -p gpu", "slurm", None),
+        ("#SBATCH -p gpu,cpu", "slurm", " cpu,"), ("#SBATCH -p cpu", "slurm", " cpu,"),
+        ("#$ -q gpu,gpu-long", "gridengine", None), ("#$ -q gpu,cpu", "gridengine", " cpu,"),
+        ("#PBS -q gpu,gpu-long", "pbs", " gpu,gpu-long,"),
+        ("#SBATCH --gpus=8", "slurm", None), ("#SBATCH -n 8 --gpus=a100:8", "slurm", None),
+        ("#SBATCH -N 2 --gpus=8", "slurm", None), ("#SBATCH -N 1 --gpus=8", "slurm", "8 GPUs"),
+        ("#SBATCH --gpus-per-node=8", "slurm", "8 GPUs"), ("#SBATCH --gpus=16 --gpus-per-node=8", "slurm", "8 GPUs"),
+    ],
+)  # fmt: skip
+def test_what_a_machine_with_two_queues_has(line: str, dialect: str, finding: str | None) -> None:
+    cluster = load_cluster("reedbush-l" if dialect == "pbs" else dialect)
+    node = replace(cluster.node, gpus=4)
+    cluster = replace(cluster, node=node, queues={"gpu": Queue(), "gpu-long": Queue()}, unverified=())
+    found = lint(script_text(f"#!/bin/bash\n{line}\nhostname\n".encode(), "x"), dialect, cluster).findings
+    told = [each.message for each in found if each.rule in ("queue-unknown", "gpus-over")]
+    assert len(told) == (finding is not None) and (finding or "") in "".join(told)
+
+
 ODD = {
     "brackets": b"(" * 20000,
     "documents": b"<<A\n" * 3000,
@@ -156,6 +196,12 @@ ODD = {
     "letters": b"a" * 99000,
     "blanks": b"#PBS -l a" + b" " * 99000,
     "numbers": b"#" * 99000,
+    "minutes": b"#SBATCH --time=" + b"9" * 5000,
+    "days": b"#PBS -l walltime=" + b"9" * 5000 + b"d\n#$ -l h_rt=" + b"9" * 5000 + b"d",
+    "powers": b"#$ -l h_rt=0x" + b"f" * 300,
+    "continued": b"#PBS -N a" + b"\\\n" * 40000,
+    "array": b"#PBS -J 1-" + b"9" * 5000,
+    "code": "exit ²\nexit ".encode() + b"9" * 5000,
 }
 
 
