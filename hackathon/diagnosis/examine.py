@@ -37,11 +37,20 @@ UNKNOWN = 8
 _MEMORY = re.compile(r"(?i)\boom\b|oom[-_]kill|out of memory|memory limit|job killed: mem")
 # They end a program and say nothing of a cause: somebody told it to end, or another program did fail.
 _NO_CAUSE = frozenset(
-    {"KeyboardInterrupt", "SystemExit", "SignalException", "ChildFailedError", "ProcessExitedException"}
+    {
+        "KeyboardInterrupt",
+        "SystemExit",
+        "SignalException",
+        "SIGTERMException",
+        "ChildFailedError",
+        "ProcessExitedException",
+    }
 )
 _FOLLOWING = frozenset(
     {"BrokenPipeError", "ConnectionResetError", "ConnectionRefusedError", "ConnectionError", "EOFError"}
 )
+# What a rank says that waited for another one and gave up: what it raises behind that comes from it.
+_GAVE_UP = re.compile(r"(?i)timed\s+out|time-?out|failed\s+to\s+pass\s+monitoredBarrier")
 
 
 @dataclass(frozen=True)
@@ -277,7 +286,8 @@ class _Examined:
             values = {"exception": each.exception[:300], "place": each.place or NOT_KNOWN}
             values |= {"name": each.name, "what": f"{where}{each.exception[:300]}"}
             place = self._of_traceback(each, generic, each.at, each.exception, values)
-            places.append(replace(place, far=each.name in _FOLLOWING, exception=False))
+            far = each.name in _FOLLOWING or _gave_up_before(each, known, generic.id)
+            places.append(replace(place, far=far, exception=False))
         return places
 
     def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> RulePlace:
@@ -337,6 +347,24 @@ class _Examined:
         put_down = frozenset(rank for rank, told in killed.items() if told)
         only = len(put_down) == len(killed)
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself, put_down, only)
+
+
+def _gave_up_before(each: Traceback, known: Sequence[RulePlace], generic: str) -> bool:
+    """Return whether a rank had given up waiting for the others before it ended with an exception.
+
+    Then the exception is not why it waited. Places count whose rules name `generic` as a cause, the id of the rule for
+    exceptions; where ranks cannot be told apart, what stands above in the same file came before.
+    """
+    return any(
+        place.file == each.file
+        and place.offset < each.at
+        and not place.weak
+        and generic in place.rule.follows
+        and (place.rank is None or each.rank is None or place.rank == each.rank)
+        and place.evidence is not None
+        and bool(_GAVE_UP.search(place.evidence.text))
+        for place in known
+    )
 
 
 def _of_fact(rule: Rule, hit: FactHit) -> RulePlace:

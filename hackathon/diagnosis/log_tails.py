@@ -23,6 +23,16 @@ _EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?::(?:\s.*)?)?$")
 # Before a traceback: Python printed it and went on.
 _IGNORED = ("Exception ignored in", "--- Logging error ---")
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
+# Behind an exception: what launchers, schedulers, shells, ChainerMN's hook (a box of stars) and the C++ runtime say of
+# the end is no part of its message.
+_AT_END = re.compile(
+    r"srun: |[a-z]+stepd[-:]|=>> [A-Z]+: |(?:mpirun|mpiexec|orterun|prterun)\b|-{60,}\s*$|\*{30,}\s*$"
+    r"|=\s+BAD TERMINATION|Primary job\s+terminated|MPI_ABORT was invoked|application called MPI_Abort|Abort\(\d|MPICH ERROR \["
+    r"|(?:ERROR|WARNING|INFO):torch\.distributed\.|\[[EWIF] \w+\.cpp:\d+\]|Process \d+ exit with status"
+    r"|Terminating remaining workers|terminate called |\S+: (?:line \d+|行 \d+|\d+ 行):\s+\d+ [A-Z\u3040-\u9fff]"
+)
+_NATIVE = frozenset({"nccl", "openmpi", "ucx"})
+"""Sources of lines that no Python code writes."""
 _NOT_OWN = (
     "site-packages",
     "dist-packages",
@@ -194,6 +204,8 @@ def _takes(one: _Open, line: TailLine) -> bool:
         return True
     if not text.strip():
         return True
+    if _AT_END.match(text) or line.read.source in _NATIVE:
+        return False
     one.lines += 1
     if one.chained or one.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
         return False

@@ -139,7 +139,12 @@ def order(places: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
 
 def _followers(places: Sequence[RulePlace]) -> set[str]:
     """Return the ids of rules that are consequences: of their level, or because their cause was found in earnest."""
-    earnest = {place.rule.id for place in places if not place.weak and place.rule.level != "secondary"}
+    # an exception that no rule knows may itself come from another rank's end (`far`)
+    earnest = {
+        place.rule.id
+        for place in places
+        if not place.weak and place.rule.level != "secondary" and not (place.far and place.rule.fact == _GENERIC)
+    }
     rules = {place.rule.id: place.rule for place in places}
     found = {name for name, rule in rules.items() if rule.level == "secondary"}
     for name, rule in rules.items():

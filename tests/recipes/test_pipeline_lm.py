@@ -117,6 +117,20 @@ def test_stopped_and_taken_up_under_another_plan(tmp_path: Path, warm_python: st
     assert near(whole, parts)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_a_full_disk_is_told_and_the_former_checkpoint_stays(tmp_path: Path, warm_python: str) -> None:
+    place = Place(tmp_path, warm_python)
+    folder = place.run / "checkpoints" / "step-00000002"
+    folder.mkdir()
+    (folder / ".part-0.step-2.pt").symlink_to("/dev/full")
+    options = (*SMALL, "--steps", "2", "--checkpoint-every", "1", "--batch-size", "8")
+    done = place.train(1, *options, code=1)
+    assert "no checkpoint written" in done.stderr and "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert '"warned"' in (place.run / "events/rank-0.jsonl").read_text()
+    assert (folder.parent / "step-00000001" / "index.json").exists() and not (folder / "index.json").exists()
+
+
 def test_plan_from_a_file_and_its_refusals(tmp_path: Path, warm_python: str) -> None:
     options = (*SMALL, "--steps", "2", "--checkpoint-every", "0")
     first, second = (Place(tmp_path / name, warm_python) for name in ("first", "second"))

@@ -11,10 +11,11 @@ from torch import nn
 
 from hackathon.parallel.description.planning import graph_here, link_of_ranks, memory_of, no_plan_fits
 from hackathon.parallel.live import batches
+from hackathon.parallel.plan.coarsen import Blocks
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.document import as_json
 from hackathon.parallel.plan.plan import make_plan
-from hackathon.parallel.plan.request import PlanRequest, PlanResult
+from hackathon.parallel.plan.request import PlanRequest, PlanResult, impossible
 from hackathon.text.errors import HackathonError, RequestError
 
 MEASURING, SEARCHING = 10.0, 5.0
@@ -69,9 +70,10 @@ def plan_for_ranks(
 
 
 def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
-    """Return the fastest plan that uses each process. Raises RequestError naming what is hardest to place if none fits.
+    """Return the fastest plan that uses each process.
 
-    The search may leave devices unused; then plans with the same replicas in every stage are compared.
+    The search may leave devices unused; then plans with the same replicas in every stage are compared. Raises
+    RequestError naming what is hardest to place if none fits in memory, or saying that there is no such plan.
     """
     count = request.devices.count
     refusal: PlanResult | None = None
@@ -84,10 +86,10 @@ def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
                 found.append((result.value, len(found), result))
         if found:
             return as_json(min(found)[2])
-    blocking: dict[str, Any] = {"operator": "–", "bytes": 0.0}
-    if refusal is not None:
-        blocking = as_json(refusal)["blocking"]
-    raise no_plan_fits(blocking, request.devices)
+    if refusal is None:  # a plan fits, but all of the processes cannot be used
+        parts, micro_batches = len(Blocks(request.graph)), request.micro_batches
+        raise RequestError("auto_parallel.unused_processes", count=count, parts=parts, micro_batches=micro_batches)
+    raise no_plan_fits(as_json(refusal)["blocking"], request.devices)
 
 
 def _results(request: PlanRequest) -> Iterator[PlanResult]:
@@ -97,9 +99,6 @@ def _results(request: PlanRequest) -> Iterator[PlanResult]:
     if first.plan is not None and sum(first.plan.replicas) == count:
         return
     for stages in range(1, count + 1):
-        each = count // stages
-        if count % stages == 0 and each <= request.micro_batches:
-            try:
-                yield make_plan(replace(request, stages=stages, replicas=(each,) * stages))
-            except RequestError:  # more stages than operators
-                continue
+        asked = replace(request, stages=stages, replicas=(count // stages,) * stages)
+        if count % stages == 0 and impossible(asked) is None:
+            yield make_plan(asked)

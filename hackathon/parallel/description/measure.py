@@ -5,10 +5,13 @@ bytes by the bandwidth of the device's memory. Operators that are too large to m
 the measured ones of their kind took by theirs.
 """
 
+import contextlib
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +26,8 @@ WORTH = 1e-4
 """Seconds of roofline from which an operator tells how fast the device is; smaller ones measure their start."""
 ROOM = 0.4
 """Share of the free memory that a measurement may take."""
+MEMINFO = Path("/proc/meminfo")
+"""Where Linux says how much of its memory programs can have."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +204,11 @@ def synchronize(device: str) -> None:
 
 
 def free_memory(device: str) -> float:
-    """Return the bytes that are free on a device."""
+    """Return the bytes that programs can still have on a device; in main memory also those that only cache files."""
     if device.startswith("cuda"):
         return float(torch.cuda.mem_get_info()[0])
+    with contextlib.suppress(OSError):
+        found = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
+        if found:
+            return 1024.0 * int(found[1])
     return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

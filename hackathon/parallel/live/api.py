@@ -270,6 +270,7 @@ class AutoParallel:
         """
         if self.training:
             raise RequestError("auto_parallel.training")
+        seeds.Moment.seed, seeds.Moment.step = self.seed, self.steps
         return self._inference.output((args, kwargs, None))
 
     def evaluate(self, batch: Any) -> torch.Tensor:
@@ -324,8 +325,9 @@ class AutoParallel:
         self._put(state)
         found.into_optimizer(self.optimizer, self._parameters)
         self.steps, self.seed = int(found.facts["step"]), int(found.facts["seed"])
-        if self.scheduler is not None and found.facts.get("schedule") is not None:
-            self.scheduler.load_state_dict(found.facts["schedule"])
+        schedule = found.schedule
+        if self.scheduler is not None and schedule is not None:
+            self.scheduler.load_state_dict(schedule)
 
     def _put(self, state: Mapping[str, torch.Tensor]) -> None:
         put(self._current(), state, [name for name in self._mine if name in state])

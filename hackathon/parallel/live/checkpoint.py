@@ -3,6 +3,7 @@
 import json
 import pickle
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def save(
     """Write what this rank speaks for; all ranks call this. The index comes last: a half checkpoint is none.
 
     `writes`: whether it writes; where parameters are `sharded`, all replicas give their rows to the one that does.
+    Raises OSError if the disk is full, say.
     """
     name = f"part-{exchange.rank}.step-{facts['step']}.pt"
     named = {each: parameter for each, parameter in state.items() if isinstance(parameter, nn.Parameter)}
@@ -43,7 +45,7 @@ def save(
             "options": _options(optimizer, named),
         }
         if writes:
-            torch.save(part, folder / f".{name}")
+            _write(part, folder / f".{name}")
             (folder / f".{name}").replace(folder / name)
     files = [each for each in exchange.objects_of_all(name if state and writes else "") if each]
     if exchange.rank == 0:
@@ -53,6 +55,17 @@ def save(
             if old.name not in files:
                 old.unlink()
     exchange.barrier()
+
+
+def _write(part: Mapping[str, Any], path: Path) -> None:
+    """Write a part. The file is opened here: torch tells what the system says only of a file that it did not open."""
+    try:
+        with path.open("wb") as file:
+            torch.save(part, file)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):  # torch could not end the file that could not be written
+            raise error.__context__ from None
+        raise
 
 
 def _states(
@@ -112,6 +125,11 @@ class Checkpoint:
         """Parameters and buffers by canonical name."""
         return self._all("state")
 
+    @property
+    def schedule(self) -> Any:
+        """The state of the learning-rate schedule; None: there was none."""
+        return _with_milestones(self.facts.get("schedule"))
+
     def into_optimizer(self, optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> None:
         """Give an optimizer its states and options; `named`: canonical name → parameter."""
         states, options = self._all("optimizer"), self._all("options")
@@ -119,22 +137,37 @@ class Checkpoint:
         for group in optimizer.param_groups:
             for each in group["params"]:
                 name = names.get(id(each))
-                if name in states:
-                    optimizer.state[each] = {
-                        key: _beside(each, value) if isinstance(value, torch.Tensor) else value
-                        for key, value in states[name].items()
-                    }  # fmt: skip
                 if name in options:
                     group.update(options[name])
+                counts_there = bool(group.get("fused") or group.get("capturable"))
+                if name in states:
+                    optimizer.state[each] = {
+                        key: _beside(each, key, value, counts_there) if isinstance(value, torch.Tensor) else value
+                        for key, value in states[name].items()
+                    }  # fmt: skip
 
 
-def _beside(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
-    """Return an optimizer's state where it belongs: beside its parameter if it is of its shape, else as it was kept."""
-    if value.shape != parameter.shape:
-        return value.clone()
-    if is_divided(parameter):
+def _with_milestones(value: Any) -> Any:
+    """Return a schedule's state as torch has it: JSON made texts of the steps that count its milestones."""
+    if isinstance(value, list):
+        return [_with_milestones(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _with_milestones(each) for key, each in value.items()}
+    steps = found.get("milestones")
+    if isinstance(steps, dict) and all(each.isdecimal() for each in steps):
+        found["milestones"] = Counter({int(each): count for each, count in steps.items()})
+    return found
+
+
+def _beside(parameter: nn.Parameter, key: str, value: torch.Tensor, counts_there: bool) -> torch.Tensor:
+    """Return an optimizer's state where torch keeps it: beside its parameter, but the number of steps on the CPU.
+
+    `counts_there`: the number of steps is beside the parameter, too, as fused and capturable optimizers want it.
+    """
+    if value.shape == parameter.shape and is_divided(parameter):
         return divided_as(value, parameter)
-    return value.to(parameter.device, copy=True)
+    return value.clone() if key == "step" and not counts_there else value.to(parameter.device, copy=True)
 
 
 def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> int:

@@ -39,6 +39,11 @@ def check_model(model: nn.Module) -> None:
             raise RequestError("auto_parallel.wrapped", module=name, kind="DTensor")
         if tensor._backward_hooks or getattr(tensor, "_post_accumulate_grad_hooks", None):
             raise RequestError("auto_parallel.hooked", module=name)
+    # modules of a model on the meta device are initialised: values that some have already would be lost
+    if any(tensor.is_meta for _, tensor in named_state(model)):
+        for name, parameter in model.named_parameters():
+            if not parameter.is_meta:
+                raise RequestError("auto_parallel.partly_meta", name=name)
 
 
 def check_hooks(model: nn.Module) -> None:

@@ -128,7 +128,7 @@ class Pipeline:
                 part = parts[number]
                 coming = [self._receive(links, v, v.sender, micro_batch, number, True) for v in part.receives]
                 tensors = [self.exchange.wait(each) for each in coming]
-                outputs = stage.infer(part, [leaves[leaf] for leaf in part.inputs], tensors)
+                outputs = stage.infer(micro_batch, part, [leaves[leaf] for leaf in part.inputs], tensors)
                 self._send(part.sends, outputs, micro_batch, links)
                 made[-1][number] = outputs[len(part.sends) :]
                 self.exchange.tidy()

@@ -91,9 +91,12 @@ class RankStage:
         return [out for out, _ in pairs], [gradient for _, gradient in pairs]
 
     @torch.no_grad()
-    def infer(self, part: StagePart, inputs: Sequence[Any], received: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    def infer(
+        self, micro_batch: int, part: StagePart, inputs: Sequence[Any], received: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
         """Return what a stage of an evaluation sends, then its results."""
-        with self._precision():
+        seeds.Moment.micro_batch = micro_batch
+        with seeds.own_random_numbers(part.draws), self._precision():
             return list(part.module(*inputs, *received))
 
     def _pass(self, micro_batch: int, held: _Held) -> list[torch.Tensor]:

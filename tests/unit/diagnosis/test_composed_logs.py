@@ -135,6 +135,106 @@ def test_followers_alone_are_not_taken_for_the_cause(stack: str, tmp_path: Path)
         assert finding.level in ("secondary", "benign"), finding
 
 
+def raised(exception: str) -> str:
+    return (
+        f'Traceback (most recent call last):\n  File "/home/t/train.py", line 12, in <module>\n    main()\n{exception}'
+    )
+
+
+FAILED = raised("ValueError: could not convert string to float: 'a'")
+COMPONENT = """A requested component was not found, or was unable to be opened.  This
+means that this component is either not installed or is unable to be
+used on your system (e.g., sometimes this means that shared libraries
+that the component requires are unable to be found/loaded).  Note that
+{library} stopped checking at the first component that it did not find.
+
+Host:      c001
+Framework: {framework}
+Component: {component}
+"""
+PSEC = COMPONENT.format(library="PMIx", framework="psec", component="munge")
+NO_PML = COMPONENT.format(library="Open MPI", framework="pml", component="yalla")
+PMIX_INIT = "It looks like pmix_init failed for some reason; your parallel process is\nlikely to abort."
+AT_EXIT = "terminate called without an active exception"
+WATCHDOG = (
+    "[rank0]:[E1121 10:30:00.000000 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout:"
+    " WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=1) ran for 600020 milliseconds before"
+    " timing out."
+)
+GLOO = raised(
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 1800000ms for"
+    " recv operation to complete"
+)
+LOST = raised("BrokenPipeError: [Errno 32] Broken pipe")
+CQ = "MPIDI_OFI_handle_cq_error(1042): OFI poll failed (ofi_events.c:1042:MPIDI_OFI_handle_cq_error:{})"
+UCX = "[1668693503.473099] [n1:1188:0]  ib_mlx5.c:246  UCX  ERROR {}"
+TYPES = "RuntimeError: Input type ({}) and {} type ({}) should be the same"
+FLAT = "ValueError: Must flatten tensors with uniform {}"
+
+
+@pytest.mark.parametrize(
+    ("named", "ranks"),
+    [
+        # who waited is not the cause when another rank failed, whatever it says
+        ("python-exception", [WATCHDOG, FAILED]),
+        ("python-exception", [GLOO, FAILED]),
+        ("nccl-watchdog-timeout", [WATCHDOG, LOST]),
+        ("nccl-watchdog-timeout", [f"{WATCHDOG}\n{FAILED}", BEFORE]),
+        ("gloo-timeout", [GLOO, LOST]),
+        (
+            "gloo-timeout",
+            [f"{GLOO}\n\nDuring handling of the above exception, another exception occurred:\n\n{FAILED}"],
+        ),
+        # what was trained is whole only when nothing failed
+        ("python-exception", [f"{BEFORE}{FAILED}\n{AT_EXIT}"]),
+        ("gloo-timeout", [f"{BEFORE}{GLOO}\n{AT_EXIT}"]),
+        (
+            "gloo-connect-failed",
+            [raised(f"RuntimeError: Gloo connectFullMesh failed with [pair.cc:14] no error\n{AT_EXIT}")],
+        ),
+        ("gloo-thread-at-exit", [f"{BEFORE}done\n{AT_EXIT}"]),
+        # FSDP's complaints: of what is frozen, and of types
+        ("framework-fsdp-partly-frozen", [raised(FLAT.format("`requires_grad` when `use_orig_params=False`"))]),
+        ("framework-fsdp-partly-frozen", [raised("ValueError: `FlatParameter` requires uniform `requires_grad`")]),
+        ("framework-dtype-mismatch", [raised(FLAT.format("dtype but got torch.bfloat16 and torch.float32"))]),
+        ("framework-dtype-mismatch", [raised("ValueError: `FlatParameter` requires uniform dtype but got x and y")]),
+        # types or devices
+        (
+            "framework-dtype-mismatch",
+            [raised(TYPES.format("torch.cuda.FloatTensor", "weight", "torch.cuda.HalfTensor"))],
+        ),
+        ("framework-dtype-mismatch", [raised(TYPES.format("torch.DoubleTensor", "weight", "torch.FloatTensor"))]),
+        ("framework-dtype-mismatch", [raised(TYPES.format("float", "bias", "c10::Half"))]),
+        ("framework-dtype-mismatch", [raised(TYPES.format("double", "bias", "float"))]),
+        ("gpu-tensors-apart", [raised(TYPES.format("torch.FloatTensor", "weight", "torch.cuda.FloatTensor"))]),
+        ("gpu-tensors-apart", [raised(TYPES.format("torch.cuda.HalfTensor", "weight", "torch.FloatTensor"))]),
+        ("gpu-tensors-apart", [raised(TYPES.format("MPSFloatType", "weight", "torch.FloatTensor"))]),
+        # a transfer that failed, a network that cannot be opened, a file system
+        ("mpi-network-retries", [CQ.format("Input/output error")]),
+        ("mpi-network-retries", [UCX.format("Endpoint: Input/output error")]),
+        ("python-exception", [CQ.format("Input/output error"), FAILED]),
+        ("mpi-fabric-unavailable", ["MPIDI_NM_mpi_init_hook(689): OFI addrinfo() failed (ofi_init.h:689:No data)"]),
+        ("filesystem-io-error", [f"cp: error writing '/x': Input/output error\n{UCX.format('Endpoint timeout')}"]),
+        ("", [CQ.format("Message too long - OK")]),
+        # PMIx goes on without an optional component, Open MPI does not
+        ("", [PSEC + BEFORE]),
+        ("python-exception", [PSEC + BEFORE + FAILED]),
+        ("mpi-init-failed", [PSEC + PMIX_INIT]),
+        ("mpi-ucx-unusable", [NO_PML]),
+        # a kernel that overran its stack, a GPU that is broken
+        ("gpu-illegal-access", [raised("RuntimeError: CUDA error: hardware stack error")]),
+        ("gpu-hardware-memory", [raised("RuntimeError: CUDA error: uncorrectable ECC error encountered")]),
+    ],
+)
+def test_what_looks_alike_is_told_apart(named: str, ranks: list[str], tmp_path: Path) -> None:
+    paths = []
+    for number, text in enumerate(ranks):
+        paths.append(tmp_path / f"rank-{number}.log")
+        paths[-1].write_text(text + "\n")
+    first = next(iter(diagnose(paths, rules=RULES)), None)
+    assert (first.rule if first is not None and first.level == "root" else "") == named, first
+
+
 CLEAN = sorted((SAMPLES / "clean").glob("*.log"))
 
 

@@ -1,5 +1,6 @@
 """Which of many messages is called the cause: own small rules, composed logs, one decision each."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -221,7 +222,43 @@ class TestException:
         )
         assert [each.rule for each in diagnose(files(tmp_path, chained), rules=RULES)] == ["device-memory"]
 
-    @pytest.mark.parametrize("name", ["KeyboardInterrupt", "SignalException: Process 7 got signal: 15"])
+    @pytest.mark.parametrize(
+        ("words", "behind"),
+        [
+            ("Exited with exit code", SRUN),
+            ("Primary job", f"{'-' * 74}\nPrimary job  terminated normally, but 1 process returned\n{'-' * 74}"),
+            ("BAD TERMINATION", f"{'=' * 83}\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
+            ("MPI_Abort", "Abort(1) on node 2 (rank 2 in comm 0): application called MPI_Abort(comm=0x44, 1)"),
+            (
+                "failed (exitcode: 1)",
+                "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 2762)",
+            ),
+            ("Uncaught exception on rank", f"\n{'*' * 42}\nChainerMN:\n   Uncaught exception on rank 1.\n{'*' * 42}"),
+            ("remote peer", "n3:2200:2206 [3] misc/socket.cc:49 NCCL WARN socketProgress: closed by remote peer n4<5>"),
+            (" Terminated ", "/var/spool/slurmd/job7/slurm_script: line 9: 24175 Terminated              python t.py"),
+            ("強制終了", "/home/t/rank.sh: 行 59: 26648 強制終了            python t.py"),
+            ("without an active exception", "terminate called without an active exception"),
+        ],
+    )
+    def test_what_tells_of_the_end_behind_it_is_no_part_of_it(self, tmp_path: Path, words: str, behind: str) -> None:
+        rules = [*RULES, rule("ended", "secondary", words, "scheduler")]
+        found = diagnose(files(tmp_path, out=f"{traceback('ValueError: bad batch')}\n{behind}"), rules=rules)
+        assert [each.rule for each in found] == ["python-exception", "ended"] and found[0].level == "root"
+
+    def test_known_in_a_later_line_of_its_message_is_known(self, tmp_path: Path) -> None:
+        text = traceback(
+            "RuntimeError: the step failed\nsrun said nothing\n--- last error ---\nConnection closed by peer"
+        )
+        assert only_secondary(diagnose(files(tmp_path, out=f"{text}\n{SRUN}"), rules=RULES))
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "KeyboardInterrupt",
+            "SignalException: Process 7 got signal: 15",
+            "lightning.pytorch.utilities.exceptions.SIGTERMException",
+        ],
+    )
     def test_of_somebody_who_ended_the_program_is_none(self, tmp_path: Path, name: str) -> None:
         assert diagnose(files(tmp_path, traceback(name)), rules=RULES) == []
 
@@ -283,6 +320,35 @@ class TestHang:
         assert self.missing(diagnose(files(tmp_path, *texts), rules=RULES)) == ("watchdog", (3,), 3)
         texts = [watchdog(rank, size=8192 if rank == 1 else 4096) for rank in range(4)]
         assert self.missing(diagnose(files(tmp_path, *texts), rules=RULES)) == ("watchdog", (1,), 1)
+
+    def test_an_unknown_exception_of_the_rank_that_never_joined(self, tmp_path: Path) -> None:
+        rules = [*(each for each in RULES if each is not WATCHDOG), replace(WATCHDOG, follows=["python-exception"])]
+        failed = traceback("ValueError: bad batch")
+        found = diagnose(files(tmp_path, watchdog(0), failed, watchdog(2)), rules=rules)
+        assert self.missing(found) == ("python-exception", (1,), 1)
+        assert [each.level for each in found] == ["root", "secondary"]
+        found = diagnose(files(tmp_path, out=f"{failed}\n{watchdog(0)}\n{watchdog(2)}"), rules=rules)
+        assert root(found).rule == "python-exception"
+
+    @pytest.mark.parametrize(
+        ("waiting", "other"),
+        [
+            (traceback("RuntimeError: the work was aborted"), STEP),  # because of the time-out before it
+            (
+                "During handling of the above exception, another exception occurred:\n\n"
+                + traceback("ValueError: step failed"),
+                STEP,
+            ),
+            ("", traceback("BrokenPipeError: [Errno 32] Broken pipe")),  # because others had ended
+        ],
+    )
+    def test_an_exception_that_comes_from_the_time_out_is_not_its_cause(
+        self, tmp_path: Path, waiting: str, other: str
+    ) -> None:
+        known = traceback("RuntimeError: Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3)")
+        rules = [*(each for each in RULES if each is not WATCHDOG), replace(WATCHDOG, follows=["python-exception"])]
+        found = diagnose(files(tmp_path, f"{known}\n\n{waiting}", other, watchdog(2)), rules=rules)
+        assert root(found).rule == "watchdog" and "python-exception" in {each.rule for each in found}
 
     def test_nobody_when_all_are_equally_far(self, tmp_path: Path) -> None:
         found = root(diagnose(files(tmp_path, *(watchdog(rank) for rank in range(4))), rules=RULES))

@@ -13,6 +13,7 @@ pytest.importorskip("torch")
 
 import torch
 
+from hackathon.parallel.description import measure
 from hackathon.parallel.description.built import build
 from hackathon.parallel.description.measure import DevicePeaks, Signature, estimated, roofline, times_of
 from hackathon.parallel.description.work import KernelWork, fact_of, look
@@ -163,6 +164,20 @@ def test_attention_keeps_no_matrix_where_it_need_not() -> None:
     assert plain.kept_inside < 2 * 4 * 64 * 64 and plain.kept_inputs == (0, 1, 2)
     dropped = look(torch.ops.aten.scaled_dot_product_attention.default, (shape, shape, shape, None, 0.1), {})
     assert dropped.kept_inside >= 2 * 4 * 64 * 64 * 4  # the CPU has no such kernel with dropout
+
+
+def test_memory_that_holds_files_counts_as_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "meminfo"
+    monkeypatch.setattr(measure, "MEMINFO", told)
+    by_system = float(os.sysconf("SC_PAGE_SIZE")) * 5
+    monkeypatch.setattr(os, "sysconf", lambda name: {"SC_AVPHYS_PAGES": 5, "SC_PAGE_SIZE": by_system / 5}[name])
+    told.write_text("MemTotal:       131 kB\nMemFree:         5 kB\nMemAvailable:   120 kB\nCached:  90 kB\n")
+    assert measure.free_memory("cpu") == 120 * 1024
+    for text in ("MemTotal: 131 kB\nMemFree: 5 kB\n", "MemAvailable: many kB\n", "MemAvailable:\n", ""):
+        told.write_text(text)  # an older system does not say it
+        assert measure.free_memory("cpu") == by_system
+    told.unlink()
+    assert measure.free_memory("cpu") == by_system
 
 
 def test_times_are_measured_where_there_is_a_device_and_estimated_without_one() -> None:

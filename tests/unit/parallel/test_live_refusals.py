@@ -1,5 +1,6 @@
 """What AutoParallel does not do is refused by name when a model is handed over; so are batches that do not fit."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -14,11 +15,11 @@ pytest.importorskip("torch")
 
 import torch
 from torch import fx, nn
-from torch.optim import LBFGS, SGD
+from torch.optim import LBFGS, SGD, lr_scheduler
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.description.choice import best_of_all_ranks, micro_batches_of
-from hackathon.parallel.live import requirements
+from hackathon.parallel.live import checkpoint, requirements
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.plans import run_plan
@@ -124,6 +125,13 @@ def hooked_parameter() -> nn.Module:
     return model
 
 
+def partly_on_meta() -> nn.Module:
+    with torch.device("meta"):
+        model = Net()
+    model.last = nn.Linear(4, 2)
+    return model
+
+
 class TrainedLoss(nn.Module):
     """A loss with a weight of its own."""
 
@@ -203,6 +211,7 @@ REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "a state of another shape": (
         "other_shape", lambda: made().load_state_dict(Net().state_dict() | {"last.bias": torch.ones(3)}),
     ),
+    "values beside the meta device": ("partly_meta", lambda: made(partly_on_meta())),
     "a checkpoint that is none": ("no_checkpoint", lambda: made().load("/nowhere")),
 }  # fmt: skip
 
@@ -223,7 +232,7 @@ def test_each_refusal_has_its_test() -> None:
     elsewhere = {  # in test_live_split.py, test_module_plans.py, tests/cluster/test_partitioned_training.py, and below
         "plan_glued", "plan_backwards", "batches_differ", "statistics", "rank_lost", "not_initialised",
         "evaluation_differs", "output_without_samples", "no_plan_fits", "no_plan_made", "module_level", "module_inputs",
-        "module_failed", "handed_on", "handed_changes", "shared_buffer",
+        "module_failed", "handed_on", "handed_changes", "shared_buffer", "unused_processes",
     }  # fmt: skip
     ids = {name for name in MESSAGES if not name.endswith("_hint")}
     assert ids - elsewhere == {identifier for identifier, _ in REFUSED.values() if "." not in identifier}
@@ -275,7 +284,29 @@ def test_a_plan_made_here_uses_each_process_or_none_fits() -> None:
     with pytest.raises(RequestError) as refused:
         best_of_all_ranks(PlanRequest(graph, devices, 8, seconds=5.0), False)
     assert refused.value.id == "auto_parallel.no_plan_fits" and refused.value.values["memory"] == "1"
+    assert refused.value.hint is not None and "plan_here also takes recompute=auto" in refused.value.hint
     assert micro_batches_of(24, 2) == 8 and micro_batches_of(7, 1) == 1 and micro_batches_of(9, 4) == 9
+
+
+@pytest.mark.parametrize(
+    ("memory", "micro_batches", "identifier"),
+    [(1e11, 2, "unused_processes"), (1e11, 3, None), (1.0, 2, "no_plan_fits"), (1.0, 3, "no_plan_fits")],
+)
+def test_processes_that_cannot_be_used_are_not_said_to_lack_memory(
+    memory: float, micro_batches: int, identifier: str | None
+) -> None:
+    row = {"name": "o", "forward": 1.0, "backward": 2.0, "parameters": 40, "saved": 0, "workspace": 0}
+    graph = graph_of({"schema_version": 1, "operators": [row], "edges": []}, "graph.json")
+    devices = devices_of({"count": 3, "memory": memory, "bandwidth": 1e9}, "devices.json")
+    request = PlanRequest(graph, devices, micro_batches, seconds=1.0)
+    if identifier is None:
+        assert [each["replicas"] for each in best_of_all_ranks(request, False)["stages"]] == [3]
+        return
+    with pytest.raises(RequestError) as refused:
+        best_of_all_ranks(request, False)
+    assert refused.value.id == f"auto_parallel.{identifier}" and "{" not in refused.value.message
+    if identifier == "unused_processes":
+        assert refused.value.values == {"count": 3, "parts": 1, "micro_batches": 2}
 
 
 def test_what_is_supported_is_accepted() -> None:
@@ -299,6 +330,28 @@ def test_the_random_numbers_of_the_program_stay_its_own() -> None:
     assert torch.equal(torch.rand(2), expected)
 
 
+def test_evaluating_leaves_the_random_numbers_of_the_program(tmp_path: Path) -> None:
+    class Noisy(Net):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(nn.functional.dropout(x, 0.5))  # in evaluation, too
+
+    parallel = made(Noisy(), plan=plan(Noisy()))
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    parallel.eval().evaluate(BATCH)
+    assert torch.equal(torch.rand(2), expected)
+    # what is drawn depends on the micro-batch and on the step, also on one that was loaded
+    first, second = parallel(torch.ones(4, 3)).split(2)
+    assert not torch.equal(first, second)
+    parallel.train().step(BATCH)
+    parallel.save(tmp_path)
+    known = parallel.eval()(BATCH[0])
+    other = made(Noisy(), plan=plan(Noisy()), seed=2)
+    other.load(tmp_path)
+    assert torch.equal(other.eval()(BATCH[0]), known)
+
+
 def test_a_model_on_the_meta_device_that_cannot_be_initialised_is_refused() -> None:
     class Own(nn.Module):
         def __init__(self) -> None:
@@ -318,6 +371,24 @@ def test_a_model_on_the_meta_device_that_cannot_be_initialised_is_refused() -> N
         model = Own()
     parallel = made(model, plan=whole, initialise=lambda module: nn.init.constant_(module.weight, 0.25))
     assert torch.equal(parallel.state_dict()["weight"], torch.full((3, 2), 0.25))
+
+
+def test_a_buffer_with_values_on_a_model_on_the_meta_device_is_accepted() -> None:
+    class Scaled(Net):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("scale", torch.ones(3, device="cpu"), persistent=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x * self.scale)  # type: ignore[operator]
+
+    with torch.device("meta"):
+        model = Scaled()
+    assert not model.scale.is_meta  # type: ignore[union-attr]
+    parallel = made(
+        model, plan=plan(Scaled()), initialise=lambda each: each.scale.fill_(1) if isinstance(each, Scaled) else None
+    )
+    assert float(parallel.step(BATCH)) > 0
 
 
 class Attending(nn.Module):
@@ -396,6 +467,94 @@ def test_a_checkpoint_with_numbers_of_numpy_can_be_loaded(tmp_path: Path) -> Non
     (group,) = other.optimizer.param_groups
     assert type(group["lr"]) is float and group["lr"] == 0.125
     assert group["own"] == {"rates": [0.5], "pair": (3, "a")} and other.steps == 1
+
+
+def falling(parameters: Any) -> Any:
+    optimizer = SGD(parameters, 0.1)
+    return optimizer, lr_scheduler.MultiStepLR(optimizer, [2, 3, 3], 0.1)
+
+
+def falling_later(parameters: Any) -> Any:
+    optimizer = SGD(parameters, 0.1)
+    parts = [lr_scheduler.MultiStepLR(optimizer, [at], 0.1) for at in (9, 2)]
+    return optimizer, lr_scheduler.SequentialLR(optimizer, parts, [1])
+
+
+def with_words(parameters: Any) -> Any:
+    class Rate:
+        """A rate with numbers of its own, under words that are digits."""
+
+        def __init__(self) -> None:
+            self.rates = {"1": 0.5, "2": 0.25}
+
+        def __call__(self, step: int) -> float:
+            return self.rates.get(str(step), 1.0)
+
+    optimizer = SGD(parameters, 0.1)
+    return optimizer, lr_scheduler.LambdaLR(optimizer, Rate())
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "rates"),
+    [(falling, [0.1, 0.01, 0.0001, 0.0001]), (falling_later, [0.1, 0.1, 0.01]), (with_words, [0.05, 0.025, 0.1])],
+)
+def test_a_schedule_goes_on_from_a_checkpoint(
+    optimizer: Callable[[Any], Any], rates: list[float], tmp_path: Path
+) -> None:
+    parallel = made(optimizer=optimizer)
+    for number, rate in enumerate(rates):
+        parallel.step(BATCH)
+        assert parallel.optimizer.param_groups[0]["lr"] == pytest.approx(rate)
+        parallel.save(tmp_path / str(number))
+        parallel = made(optimizer=optimizer)
+        parallel.load(tmp_path / str(number))
+
+
+def test_the_step_of_an_optimizer_is_where_it_computes(tmp_path: Path) -> None:
+    """No GPU: the meta device stands for it."""
+    parallel = made(optimizer=lambda parameters: torch.optim.Adam(parameters, 0.1))
+    parallel.step(BATCH)
+    for option in (None, "fused", "capturable"):
+        if option:
+            parallel.optimizer.param_groups[0][option] = True
+        parallel.save(tmp_path)
+        with torch.device("meta"):
+            named = dict(Net().named_parameters())
+        optimizer = torch.optim.Adam(named.values(), 0.1)
+        checkpoint.Checkpoint(tmp_path).into_optimizer(optimizer, named)
+        for each in named.values():
+            state = optimizer.state[each]
+            assert state["exp_avg"].is_meta and state["step"].is_meta == (option is not None), option
+
+
+def test_other_states_than_the_step_are_beside_their_parameter(tmp_path: Path) -> None:
+    """Adafactor keeps a number for each row and each column of a matrix."""
+    parallel = made(optimizer=lambda parameters: torch.optim.Adafactor(parameters, 0.1))
+    parallel.step(BATCH)
+    parallel.save(tmp_path)
+    with torch.device("meta"):
+        named = dict(Net().named_parameters())
+    optimizer = torch.optim.Adafactor(named.values(), 0.1)
+    checkpoint.Checkpoint(tmp_path).into_optimizer(optimizer, named)
+    state = optimizer.state[named["first.weight"]]
+    assert state["row_var"].is_meta and state["row_var"].shape == (4, 1) and state["step"].device.type == "cpu"
+
+
+@pytest.mark.parametrize("sizes", [[100_000], [40_000, 40_000, 10]])
+def test_a_file_that_cannot_be_written_is_an_error_of_the_system(sizes: list[int], tmp_path: Path) -> None:
+    program = (
+        "import resource, sys, torch, pathlib\nfrom hackathon.parallel.live import checkpoint, exchange, layout\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))\n"
+        f"state = {{str(at): torch.nn.Parameter(torch.ones(size)) for at, size in enumerate({sizes})}}\n"
+        "alone = exchange.Messenger(layout.Layout((1,)), 0, torch.device('cpu'), 1.0)\n"
+        "try:\n"
+        "    checkpoint.save(pathlib.Path(sys.argv[1]), state, torch.optim.SGD(state.values()), alone, {'step': 1})\n"
+        "except OSError as error:\n    print(error.errno)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [str(errno.EFBIG)], done.stderr
+    assert not (tmp_path / checkpoint.INDEX).exists()
 
 
 def test_a_checkpoint_that_holds_more_than_numbers_is_refused(tmp_path: Path) -> None:

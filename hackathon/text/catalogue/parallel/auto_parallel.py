@@ -11,8 +11,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "収まる計画がありません: オペレータ {operator} だけで {needed} GB 必要ですが、デバイスのメモリは {memory} GB です",
     ),
     "no_plan_fits_hint": (
-        "Use more processes or micro-batches, recompute=auto or offload=auto.",
-        "プロセスやマイクロバッチを増やすか、recompute=auto または offload=auto を使ってください。",
+        "Use more processes or micro-batches; plan_here also takes recompute=auto and offload=auto.",
+        "プロセスやマイクロバッチを増やしてください。plan_here では、recompute=auto や offload=auto も指定できます。",
+    ),
+    "unused_processes": (
+        "{count} processes cannot be divided into stages with the same number of replicas: the model has {parts} parts between which a cut is possible, and a step has {micro_batches} micro-batches",
+        "プロセス {count} 個を、レプリカ数の等しいステージに分けられません。モデルの分割できる部分は {parts} 個、1 ステップのマイクロバッチは {micro_batches} 個です",
+    ),
+    "unused_processes_hint": (
+        "Use another number of processes, more micro-batches, or a plan of your own (plan=).",
+        "プロセス数を変えるか、マイクロバッチを増やすか、plan= で計画を指定してください。",
     ),
     "infeasible": ("{path}: the model does not fit by this plan", "{path}: この計画ではモデルがメモリに収まりません"),
     "idle_replicas": (
@@ -119,6 +127,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "not_initialised": (
         "{module} was built on the meta device, and neither reset_parameters() nor initialise= gives it all its numbers",
         "{module} は meta デバイスで作られていますが、reset_parameters() と initialise= では、すべての値が初期化されません",
+    ),
+    "partly_meta": (
+        "{name} has values, but other tensors of the model are on the meta device: build all of the model there, or none of it",
+        "{name} には値がありますが、モデルのほかのテンソルは meta デバイスにあります。モデル全体を meta デバイスで作るか、全体を通常どおり作ってください",
     ),
     # ---- plans that cut between modules
     "module_level": (
