@@ -48,10 +48,10 @@ def set_value(text: str, path: KeyPath, value: Any) -> str:
             blank = "" if before.endswith((" ", "\n")) else " "
             return before + blank + inline(_nested(path[place + 1 :], value)) + text[_end(below) :]
         node = below
-    if node is root:
+    if node is root and not root.flow_style:  # of a file in the way of JSON, all is inside the braces
         return text.rstrip("\n") + "\n" + _block(path, value)
     entry = f"{inline(str(path[place]))}: {inline(_nested(path[place + 1 :], value))}"
-    if place == 1 and not node.value:  # `queues: {}` becomes a block: a line for each entry
+    if place == 1 and not node.value and not root.flow_style:  # `queues: {}` becomes a block: a line for each entry
         start, end = int(node.start_mark.index), int(node.end_mark.index)
         return text[:start].rstrip(" ") + f"\n  {entry}" + text[end:]
     if node.flow_style:

@@ -27,8 +27,8 @@ _CHAIN = ("During handling of the above exception", "The above exception was the
 # the end is no part of its message.
 _AT_END = re.compile(
     r"srun: |[a-z]+stepd[-:]|=>> [A-Z]+: |(?:mpirun|mpiexec|orterun|prterun)\b|-{60,}\s*$|\*{30,}\s*$"
-    r"|=\s+BAD TERMINATION|Primary job\s+terminated|MPI_ABORT was invoked|application called MPI_Abort|Abort\(\d|MPICH ERROR \["
-    r"|(?:ERROR|WARNING|INFO):torch\.distributed\.|\[[EWIF] \w+\.cpp:\d+\]|Process \d+ exit with status"
+    r"|=\s+BAD TERMINATION|Primary job\s+terminated|MPI_ABORT was invoked|application called MPI_Abort|Abort\(\d"
+    r"|MPICH ERROR \[|(?:ERROR|WARNING|INFO):torch\.distributed\.|\[[EWIF] \w+\.cpp:\d+\]|Process \d+ exit with status"
     r"|Terminating remaining workers|terminate called |\S+: (?:line \d+|行 \d+|\d+ 行):\s+\d+ [A-Z\u3040-\u9fff]"
 )
 _NATIVE = frozenset({"nccl", "openmpi", "ucx"})

@@ -11,6 +11,7 @@ from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
 from hackathon.runs.record import RunRecord
+from hackathon.text.units import PER_PROCESS
 
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")
 """Metrics that tell how fast a training is, the one that is believed first in front."""
@@ -83,7 +84,14 @@ def throughput(asked: str, declared: Mapping[str, Any], told: Collection[str]) -
 
 
 def metric_unit(declared: Mapping[str, Any], metric: str) -> str:
-    """Return a metric's unit as declared in a request's `metrics`, else as known formats have it for that name."""
+    """Return a metric's unit as declared in a request's `metrics`, else as known formats have it for that name.
+
+    A sum over the ranks is no rate of one process, also where its unit is declared as that of the lines:
+    `samples/s/GPU` is `samples/s` then.
+    """
     entry = declared.get(metric)
-    unit = entry.get("unit") if isinstance(entry, dict) else None
-    return str(unit or UNITS.get(metric, ""))
+    entry = entry if isinstance(entry, dict) else {}
+    unit = str(entry.get("unit") or UNITS.get(metric, ""))
+    if entry.get("pattern") and entry.get("ranks") == "sum" and unit.lower().endswith(PER_PROCESS):
+        return unit.rpartition("/")[0]
+    return unit

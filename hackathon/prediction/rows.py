@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median, stdev
 
-from hackathon.scaling.table import grows_with_processes, lower_is_better
+from hackathon.scaling.table import grows_with_processes, lower_is_better, per_process
+from hackathon.text.units import PER_PROCESS
 
 WEAK, STRONG = "weak", "strong"
 RATE, JOB, STEP, STEPS = "rate", "job", "step", "steps"
@@ -14,11 +15,10 @@ or such steps, and rates of one process, per second."""
 TIMES = (JOB, STEP)
 SECONDS = {
     "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "min": 60.0, "minute": 60.0, "minutes": 60.0, "h": 3600.0,
-    "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0,
+    "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0, "マイクロ秒": 1e-6, "ミリ秒": 1e-3, "分": 60.0,
+    "時間": 3600.0, "日": 86400.0,
 }  # fmt: skip
 """Unit of a time → seconds; others are seconds."""
-PER_PROCESS = ("/gpu", "/process", "/rank")
-"""Ends of units of the rate of one process."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _distinct(group: Sequence[MeasuredValue]) -> list[MeasuredValue]:
 
 def is_time(unit: str) -> bool:
     """Return whether a value of this unit is a time, where less is better."""
-    return unit.strip().lower() == "step" or lower_is_better(unit.strip().lower())
+    return unit.strip().lower() == "step" or lower_is_better(unit)
 
 
 def _meaning(mode: str, unit: str, values: Mapping[int, float]) -> str:
@@ -203,9 +203,9 @@ def _meaning(mode: str, unit: str, values: Mapping[int, float]) -> str:
 
     A time that falls nearly as fast as processes are added is that of a fixed piece of work, such as an epoch.
     """
-    if unit.strip().lower().endswith(PER_PROCESS):
+    if per_process(unit):
         return STEPS
-    steps = mode == WEAK and ("step" in unit.lower() or grows_with_processes(unit.strip().lower()))
+    steps = mode == WEAK and ("step" in unit.lower() or grows_with_processes(unit))
     if not is_time(unit):
         return STEPS if steps else RATE
     if mode == STRONG:

@@ -24,7 +24,7 @@ from hackathon.runs.study import TUNE
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.show import label
-from hackathon.scaling.table import grows_with_processes, lower_is_better, series_of
+from hackathon.scaling.table import grows_with_processes, lower_is_better, per_process, series_of
 from hackathon.text.errors import HackathonError
 from hackathon.text.json_fields import mapping_of, text_of
 
@@ -79,7 +79,7 @@ def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | Non
 
 def _meaning(mode: str, unit: str) -> str:
     """Return what the values of a study are, as its speed-up takes them."""
-    per_step = mode == WEAK and grows_with_processes(unit)
+    per_step = per_process(unit) or (mode == WEAK and grows_with_processes(unit))
     if lower_is_better(unit):
         return STEP if per_step else JOB
     return STEPS if per_step else RATE

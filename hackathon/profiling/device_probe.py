@@ -1,11 +1,12 @@
 """What this process's device reaches: products of matrices in each precision, and copies in its memory.
 
-`hackathon profile` puts it beside the recorder, which calls it once everything else is measured; it takes about two
+`hackathon profile` puts it beside the recorder, which calls it once everything else is measured; it takes two to three
 seconds. It measures with the program's own threads and settings (such as TF32), while the other ranks of the node do
 the same, so it is what a process can have there. Nothing of the toolkit is imported: it runs in the program's Python
 (3.6 or newer).
 """
 
+import os
 import sys
 import time
 from typing import Any
@@ -35,10 +36,34 @@ def device_peaks() -> Any:
             except Exception:  # no such precision there, or no memory left
                 continue
         try:
+            if device == "cuda" and convolves_in_tf32(torch):
+                found["flops_per_s"]["tf32"] = tf32_rate(torch)
+        except Exception:  # an old torch, or settings in its newer way, which the older one cannot tell
+            pass
+        try:
             found["bytes_per_s"] = copy_rate(torch, device)
         except Exception:
             pass
     return found
+
+
+def convolves_in_tf32(torch: Any) -> bool:
+    """Return whether cuDNN convolves fp32 in TF32: it does from Ampere on, unless it is forbidden."""
+    cudnn = torch.backends.cudnn
+    forbidden = os.environ.get("NVIDIA_TF32_OVERRIDE") == "0" or torch.version.cuda is None  # ROCm has no cuDNN
+    return bool(not forbidden and cudnn.enabled and cudnn.allow_tf32 and torch.cuda.get_device_capability()[0] >= 8)
+
+
+def tf32_rate(torch: Any) -> float:
+    """Return the FLOP/s of a product in TF32, whether or not the program allows it for products, too."""
+    matmul = torch.backends.cuda.matmul
+    if matmul.allow_tf32:
+        return matmul_rate(torch, "cuda", torch.float32)
+    matmul.allow_tf32 = True
+    try:
+        return matmul_rate(torch, "cuda", torch.float32)
+    finally:
+        matmul.allow_tf32 = False
 
 
 def matmul_rate(torch: Any, device: str, kind: Any) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from hackathon.config.fields import Scalar
 from hackathon.profiling.advice import Advice, advice
 from hackathon.profiling.shares import RunShares, StepShares, rounded
-from hackathon.profiling.switches import LINES, SWITCHES, Switch, names_of, value_for
+from hackathon.profiling.switches import LINES, SWITCHES, Switch, acts, names_of, value_for
 from hackathon.text.messages import message
 
 TUNED, SCALING = "measured-option", "poor-scaling"
@@ -92,6 +92,8 @@ class GainEvidence:
     processes: int = 1
     profiled: RunShares | None = None
     """What a profile of the same program tells, where the run's own records do not tell communication."""
+    gpus: int = 1
+    """Of a node; 0: gradients travel by Gloo, on which the recipes gather bf16, and an older one cannot add it."""
 
 
 @dataclass(frozen=True)
@@ -196,9 +198,11 @@ def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
     made: list[Attempt] = []
     out: list[str] = []
     for switch in SWITCHES:
-        if switch.advice != advice.id or switch.parameter not in evidence.parameters:
+        if switch.advice != advice.id or not acts(switch, evidence.parameters):
             continue
         value = value_for(switch, evidence.parameters[switch.parameter], evidence.threads)
+        if value == "bf16" and not evidence.gpus:
+            value = "fp16"
         rows = [row for row in evidence.tuned if set(row.settings) == {switch.parameter} and row.verdict != FEW]
         out += [settings_words(row.settings) for row in rows if not row.wins]
         best = max((row for row in rows if row.wins), key=lambda row: row.ratio, default=None)
@@ -212,6 +216,7 @@ def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
     if out:
         return [Attempt(advice.id, advice.part, _share(advice), advice=advice, ruled_out=tuple(out))]
     lines, saves = LINES.get((evidence.framework, advice.id), ("", 1.0))
+    lines = lines if evidence.gpus else lines.replace("bf16", "fp16")
     if not evidence.own_program or names_of(advice.id) & set(evidence.parameters):
         return [Attempt(advice.id, advice.part, _share(advice), advice=advice)]
     gain = _share(advice) if saves == 1.0 else _part(advice, saves)

@@ -28,17 +28,22 @@ class Switch:
     value: Scalar = True
     halves_bytes: bool = False
     """Whether it saves bytes, not operations: then a measurement of the network narrows the bound."""
+    where: tuple[str, tuple[Scalar, ...]] = ("", ())
+    """(Another parameter, the values of it with which this one acts); a program without that one needs none of them."""
 
 
+AHEAD = ("iterator", ("multithread", "multiprocess"))
+NCCL = ("communicator", ("pure_nccl",))
+"""Where workers do something (a serial iterator has none), and where ChainerMN takes fp16 and double buffering."""
 SWITCHES = (
-    Switch("workers", "slow-loader", 1.0, "workers"),
+    Switch("workers", "slow-loader", 1.0, "workers", where=AHEAD),
     Switch("num_workers", "slow-loader", 1.0, "workers"),
     Switch("iterator", "slow-loader", 1.0, value="multiprocess"),
     Switch("hook", "exposed-communication", 0.5, value="bf16", halves_bytes=True),
     Switch("compression", "exposed-communication", 0.5, value="fp16", halves_bytes=True),
-    Switch("allreduce_fp16", "exposed-communication", 0.5, value=True, halves_bytes=True),
+    Switch("allreduce_fp16", "exposed-communication", 0.5, value=True, halves_bytes=True, where=NCCL),
     Switch("accumulate", "exposed-communication", 0.5, "double"),
-    Switch("double_buffering", "exposed-communication", 1.0, value=True),
+    Switch("double_buffering", "exposed-communication", 1.0, value=True, where=NCCL),
     Switch("keep_gathered", "exposed-communication", 1 / 3, value=True),
 )
 """`keep_gathered` of FSDP spares one of its three transfers: gathering for backward (Zhao et al. 2023)."""
@@ -67,6 +72,12 @@ LINES: Mapping[tuple[str, str], tuple[str, float]] = {
 def names_of(advice: str) -> frozenset[str]:
     """Return the parameters that a piece of advice may name."""
     return frozenset(each.parameter for each in SWITCHES if each.advice == advice)
+
+
+def acts(switch: Switch, parameters: Mapping[str, Scalar]) -> bool:
+    """Return whether a program with these parameters has a switch, and it acts with the others as they are."""
+    name, values = switch.where
+    return switch.parameter in parameters and (name not in parameters or parameters[name] in values)
 
 
 def value_for(switch: Switch, now: Scalar | None, threads: int) -> Scalar | None:

@@ -7,20 +7,26 @@ from typing import TYPE_CHECKING
 
 from hackathon.jobs.plan import Plan
 from hackathon.jobs.request import Request
+from hackathon.logs.final import MOST_LOGS, final_numbers
 from hackathon.logs.metrics import rank_files
+from hackathon.logs.patterns import may_take_long
 from hackathon.rehearsal.told import STEPS_READ, counted
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.events import job_events
 from hackathon.runs.record import REHEARSAL_TAG
 from hackathon.runs.source.snapshot import Source
 from hackathon.runs.states import RunStatus
+from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import text_of
 
 if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 SECONDS, STEPS, LEAST_SECONDS = 60, 20, 10.0
-"""A run is ended after so many seconds, or after so many values of a metric and at least LEAST_SECONDS."""
+"""A run is ended after so many seconds, or once it has told its throughput and so many values of a metric.
+
+It has at least LEAST_SECONDS.
+"""
 STARTING = 240
 """Seconds that a program may take until its first value: the walltime is so much longer than what is asked for."""
 FACT = "rehearsal"
@@ -103,11 +109,27 @@ def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = No
     if seconds < LEAST_SECONDS:
         return ""
     steps = steps_of(run)
-    if steps >= limits.steps:
+    if steps >= limits.steps and _is_measured(run):
         return "steps"
     if seconds >= limits.seconds and steps:
         return "seconds"
     return "silent" if seconds >= limits.seconds + STARTING * 3 / 4 else ""
+
+
+def _is_measured(run: RunDirectory) -> bool:
+    """Return whether a run has told the number that a study measures it by; True, too, where that cannot be seen.
+
+    A throughput may come once an epoch, where the loss comes with every step. Patterns that may take long are not
+    looked for while the program runs.
+    """
+    record = run.known()
+    if any(may_take_long(str(entry.get("pattern") or "")) for entry in record.metrics.values()):
+        return True
+    try:
+        found = final_numbers(run.path, record, over=False, most_bytes=MOST_LOGS)
+    except RequestError:
+        return True
+    return found.value is not None or not found.whole
 
 
 def steps_of(run: RunDirectory) -> int:

@@ -2,7 +2,7 @@
 
 The noise is that of the repeats. With two or more on both sides: Welch's 95 % interval of the difference of the means.
 With one on one side: whether it lies in the 95 % prediction interval of the other side's next run. With one each nobody
-knows the noise, and a stated tolerance takes its place. Pure.
+knows the noise, and a stated tolerance takes its place; so it does for accuracies that repeats compute alike. Pure.
 """
 
 import json
@@ -95,6 +95,8 @@ class ComparedPoint:
     """Where the time of a step goes on both sides, as the results JSON has it for a point."""
     tried: tuple[AdviceOutcome, ...] = ()
     """What became of each piece of advice that the old runs had."""
+    diverged: tuple[str, ...] = ()
+    """Accuracies and losses that all old runs told as numbers, and a new one as NaN or infinite."""
 
 
 Changes = Callable[[Result, Result], Sequence[Change]]
@@ -175,8 +177,14 @@ def overall(points: Sequence[ComparedPoint]) -> str:
     return min((point.verdict for point in points), key=VERDICTS.index, default=UNKNOWN)
 
 
-def difference(name: str, unit: str, old: Sequence[float], new: Sequence[float], tolerance: float) -> Difference:
-    """Return how two samples of a number differ; each must have at least one finite value."""
+def difference(
+    name: str, unit: str, old: Sequence[float], new: Sequence[float], tolerance: float, *, computed: bool = False
+) -> Difference:  # fmt: skip
+    """Return how two samples of a number differ; each must have at least one finite value.
+
+    `computed`: repeats may compute the very same number, as an accuracy with a fixed seed, which says nothing about
+    the noise: where they do not scatter, the tolerance holds.
+    """
     first, second = fmean(old), fmean(new)
     if len(old) > 1 and len(new) > 1:
         method, half = "welch", _welch(old, new)
@@ -186,13 +194,16 @@ def difference(name: str, unit: str, old: Sequence[float], new: Sequence[float],
         half = student(CONFIDENCE, len(many) - 1) * math.sqrt(variance(many) * (1 + 1 / len(many)))
     else:
         method, half = "tolerance", tolerance * abs(first)
+    rounding = 1e-12 * abs(first)
+    if computed and half <= rounding:
+        method, half = "tolerance", tolerance * abs(first)
     apart = second - first
     scale = first if first else None
     bounds = sorted(((apart - half) / first, (apart + half) / first)) if scale else (None, None)
     return Difference(
         name, unit, tuple(old), tuple(new), apart / first if scale else None, bounds[0], bounds[1], method,
         # numbers that are equal but for rounding are equal, also where the repeats do not scatter at all
-        differs=abs(apart) > max(half, 1e-12 * abs(first)),
+        differs=abs(apart) > max(half, rounding),
     )  # fmt: skip
 
 
@@ -267,11 +278,12 @@ def _point(
     }
     check = next((each.check for each in before if each.check is not None), None)
     wanted = [check.metric] if check else [each for each in _QUALITY if each != metric]
-    found = (_of(each, before, after, quality_tolerance) for each in wanted)
+    found = (_of(each, before, after, quality_tolerance, computed=True) for each in wanted)
     quality = next((each for each in found if each is not None), None)
-    passed = _passed(check, quality)
+    diverged = tuple(name for name in wanted if _diverged(name, before, after))
+    passed = _passed(check, before, after)
     same_bits = bool(texts.get("weights"))
-    if passed is False or (quality is not None and quality.differs and not same_bits):
+    if passed is False or diverged or (quality is not None and quality.differs and not same_bits):
         verdict = DIFFERENT
     elif speed is None:
         verdict = UNKNOWN
@@ -280,7 +292,7 @@ def _point(
     else:
         more = fmean(speed.new) > fmean(speed.old)
         verdict = SLOWER if more == lower_is_better(speed.unit) else FASTER
-    return ComparedPoint(size, verdict, speed, quality, passed, texts, runs)
+    return ComparedPoint(size, verdict, speed, quality, passed, texts, runs, diverged=diverged)
 
 
 def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
@@ -295,21 +307,30 @@ def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
     return throughput(asked, {asked: {}} if own else {}, told)
 
 
-def _of(name: str, old: Sequence[Result], new: Sequence[Result], tolerance: float) -> Difference | None:
-    """Return the difference of one metric, None when a side has no finite value of it."""
-    first, second = (
-        [value for each in side if (value := each.metrics.get(name)) is not None and math.isfinite(value)]
-        for side in (old, new)
-    )
+def _of(
+    name: str, old: Sequence[Result], new: Sequence[Result], tolerance: float, *, computed: bool = False
+) -> Difference | None:  # fmt: skip
+    """Return the difference of one metric, None when a side has no finite value of it; `computed`: as `difference`."""
+    first, second = ([value for value in _values(name, side) if math.isfinite(value)] for side in (old, new))
     if not first or not second:
         return None
     unit = next((each.unit for each in (*old, *new) if each.metric == name and each.unit), "")
-    return difference(name, unit, first, second, tolerance)
+    return difference(name, unit, first, second, tolerance, computed=computed)
 
 
-def _passed(check: RecordedCheck | None, quality: Difference | None) -> bool | None:
-    if check is None or quality is None:
+def _values(name: str, side: Sequence[Result]) -> list[float]:
+    return [each.metrics[name] for each in side if name in each.metrics]
+
+
+def _diverged(name: str, old: Sequence[Result], new: Sequence[Result]) -> bool:
+    first, second = _values(name, old), _values(name, new)
+    return bool(first) and all(map(math.isfinite, first)) and not all(map(math.isfinite, second))
+
+
+def _passed(check: RecordedCheck | None, old: Sequence[Result], new: Sequence[Result]) -> bool | None:
+    if check is None:
         return None
-    if not all(check.passes(value) for value in quality.old):
+    first, second = _values(check.metric, old), _values(check.metric, new)
+    if not first or not second or not all(check.passes(value) for value in first):
         return None
-    return all(bool(check.passes(value)) for value in quality.new)
+    return all(bool(check.passes(value)) for value in second)

@@ -47,6 +47,7 @@ def evidence_of(
         parameters=_scalars(record.parameters),
         takes=_takes(record) if recipes else lambda name, value: False,
         threads=record.threads,
+        gpus=record.gpus_per_node,
         tuned=_tables(run, record, before),
         network=_network(record),
         processes=record.processes or 1,

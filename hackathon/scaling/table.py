@@ -17,6 +17,7 @@ from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.doubts import Doubt, merged, point_doubts, work_doubt
 from hackathon.scaling.fit import Measured, fit
+from hackathon.text.units import PER_PROCESS
 
 SCHEMA_VERSION = 1
 TARGET = 0.75
@@ -24,11 +25,13 @@ TARGET = 0.75
 SUCCEEDED, PARTIAL = "SUCCEEDED", "PARTIAL"
 OPEN = ("UNCERTAIN", "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING")
 
-_STEPS = re.compile(r"(?:steps|iterations|batches|it)/(?:s|sec|second)\Z")
-_TIME = re.compile(r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours)(?:/(?P<per>\w+))?\Z")
-_MOMENTS = frozenset({"s", "sec", "second", "min", "minute", "h", "hour", "d", "day"})
+_STEPS = re.compile(r"(?:steps?|iterations?|iters?|its?|batch(?:es)?|ステップ|反復|バッチ)/(?P<per>\w+)\Z")
+_TIME = re.compile(
+    r"(?:ns|us|µs|ms|s|sec|seconds|min|minutes|h|hours|マイクロ秒|ミリ秒|秒|分|時間)(?:/(?P<per>\w+))?\Z"
+)
+_MOMENTS = frozenset({"s", "sec", "second", "min", "minute", "h", "hour", "d", "day", "秒", "分", "時間", "日"})
 """A time for each of these is a rate: molecular dynamics tells simulated nanoseconds, `ns/day`."""
-_PER_STEP = frozenset({"step", "iteration", "iter", "batch"})
+_PER_STEP = frozenset({"step", "iteration", "iter", "it", "batch", "ステップ", "反復", "バッチ"})
 
 
 @dataclass(frozen=True)
@@ -76,8 +79,9 @@ def results(
     efficiency = speed-up ÷ (p/base), within a series. The base is its smallest point with a value, or `baseline`, a run
     of this or another study: of several series it is the base of the one that has its settings. More is better unless
     the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
-    times p/base in weak scaling, where its work grows with p. Beside the fields of every result, `baseline` (run id)
-    stands in the series and `reason`, `note`, `tags` stand in points and runs where there is something to say.
+    times p/base in weak scaling, where its work grows with p; so are rates of one process (`samples/s/GPU`) in both.
+    Beside the fields of every result, `baseline` (run id) stands in the series and `reason`, `note`, `tags` stand in
+    points and runs where there is something to say.
     `doubts` of a run are those of its own records and of its work per step; a point has those of its runs and those
     that it raises beside the others. A doubted value counts as any other: whoever shows it marks it. `shares` of a run
     and of a point, the mean of its successful runs: where the time of a step goes (`profiling.shares`), or None.
@@ -163,14 +167,28 @@ def _series(
 
 def lower_is_better(unit: str) -> bool:
     """Return True for a unit of time: `s`, `ms`, `s/step`; not for `ns/day`, a rate."""
-    match = _TIME.match(unit.strip())
+    match = _TIME.match(_of_all(unit))
     return match is not None and match["per"] not in _MOMENTS
 
 
 def grows_with_processes(unit: str) -> bool:
     """Return True for a unit of one step, `s/step` or `steps/s`: in weak scaling its work grows with the processes."""
-    match = _TIME.match(unit.strip())
-    return match["per"] in _PER_STEP if match else bool(_STEPS.match(unit.strip()))
+    unit = _of_all(unit)
+    if match := _TIME.match(unit):
+        return match["per"] in _PER_STEP
+    match = _STEPS.match(unit)
+    return match is not None and match["per"] in _MOMENTS
+
+
+def per_process(unit: str) -> bool:
+    """Return True for the rate of one process, `samples/s/GPU`; not for a time, which all of them take together."""
+    return unit.strip().lower().endswith(PER_PROCESS) and not lower_is_better(unit)
+
+
+def _of_all(unit: str) -> str:
+    """Return a unit in small letters, without the end that says that it is of one process."""
+    unit = unit.strip().lower()
+    return next((unit.removesuffix(end) for end in PER_PROCESS if unit.endswith(end)), unit)
 
 
 def failed(found: Mapping[str, Any]) -> bool:
@@ -191,7 +209,8 @@ def _finite(value: float | None) -> float | None:
 
 
 def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
-    work = n if mode == "weak" and grows_with_processes(unit) else 1.0  # in weak scaling a step is n times the work
+    # n processes do n times the work of one, and in weak scaling a step is n times the work
+    work = n if per_process(unit) or (mode == "weak" and grows_with_processes(unit)) else 1.0
     return _finite((base / value if lower_is_better(unit) else value / base) * work)
 
 

@@ -3,6 +3,8 @@
 import re
 import time
 
+PER_PROCESS = ("/gpu", "/process", "/rank")
+"""Ends of units of the rate of one process, in small letters."""
 _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")
 _SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)

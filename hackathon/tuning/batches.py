@@ -13,7 +13,7 @@ from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whol
 from hackathon.tuning import fake_step, observer
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
 from hackathon.tuning.noise import NoiseScale
-from hackathon.tuning.options import BATCH, SAVERS, named
+from hackathon.tuning.options import BATCH, SAVERS, named, takes
 from hackathon.tuning.slots import slot_folders
 
 FACT = "largest-batch"
@@ -228,9 +228,10 @@ def batch_measurement(program: SingleProcess, limit: int | None, seconds: int) -
     least, most = int(max(1, parameter.min or 1)), int(parameter.max) if parameter.max is not None else None
     savers = {}
     for declared, (label, value) in SAVERS.items():
-        if declared in program.declared and program.request.parameters.get(declared) != value:
+        offered = declared in program.declared and takes(program.declared[declared], value)
+        if offered and program.request.parameters.get(declared) != value:
             savers[label] = {"command": _template(program, name, first, {declared: value}), "divide": 1}
-    if "accumulate" in program.declared:
+    if "accumulate" in program.declared and takes(program.declared["accumulate"], 2):
         savers["accumulate"] = {"command": _template(program, name, first, {"accumulate": 2}), "divide": 2}
     task = {
         "kind": "batches", "mark": MARK, "first": first, "least": least, "most": most, "limit": limit,

@@ -35,6 +35,12 @@ USUAL_START = 25
 """Seconds of a start that are reckoned with beside the training."""
 KEPT = 24 * 3600.0
 """Seconds for which a measurement counts for the same program with the same options."""
+SAME = (
+    "cluster", "queue", "walltime", "nodes", "processes", "processes_per_node", "threads", "gpus_per_process", "memory",
+    "launcher", "binding", "variables",
+)  # fmt: skip
+"""Fields of a request that have to be equal, too: they stand in none of the program's files. What a longer walltime may
+end a shorter one could not."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class SpeedupMeasurement:
         """Return the newest run of the last day that does the same, and goes on or succeeded; None without any."""
         from hackathon.runs.status import status
 
-        request, since = self.plan.jobs[0].request, time.time() - KEPT
+        wanted, since = self.plan.jobs[0].request.to_json(), time.time() - KEPT
         for run in find_runs(self.plan.sources.runs):  # the newest first
             if run.created < since:
                 break
@@ -57,9 +63,8 @@ class SpeedupMeasurement:
                 continue
             if text_of(run.files.json("source.json").get("digest")) != self.source.digest:
                 continue
-            same = (record.cluster, record.queue, record.walltime)  # a longer one may end what a shorter one could not
-            wanted = (request.cluster, request.queue or "", request.walltime)
-            if same == wanted and status([run])[0].state in {SUCCEEDED, *OPEN}:
+            same = all(record.raw.get(name) == wanted[name] for name in SAME)
+            if same and status([run])[0].state in {SUCCEEDED, *OPEN}:
                 return run
         return None
 

@@ -124,6 +124,8 @@ class Option:
     kind: str
     changes: Changes
     settings: Mapping[str, Scalar]
+    work: float = 1.0
+    """Work of one of its steps, in steps of the program as it is: 2 with twice the batch."""
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -153,7 +155,7 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
         ours = not known.frameworks or request.framework in known.frameworks
         parameter = declared.get(known.parameter)
         if parameter is not None:
-            values = [each for each in known.values if _takes(parameter, each)]
+            values = [each for each in known.values if takes(parameter, each)]
             fresh = [each for each in values if request.parameters.get(known.parameter) != each]
             settings: list[Mapping[str, Scalar]] = [{known.parameter: each} for each in fresh]
         elif known.variables and ours:
@@ -177,15 +179,23 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
 def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
     """Return the options that `NAME=VALUE,…` texts name, one for each value. Raises RequestError as `read_axes`.
 
-    What they change is not known: their losses are compared.
+    What they change is not known: their losses are compared. Another batch changes the training, also when it is named.
     """
     from hackathon.jobs.grid import OPTIONS, read_axes
+    from hackathon.jobs.resolve import resolve
     from hackathon.text.errors import RequestError
 
     found = []
     for axis in read_axes(texts, sources):
         if axis.name.removeprefix("options.") in OPTIONS:
             raise RequestError("speedup.not_an_option", name=axis.name)
+        if axis.name in BATCH:
+            base = resolve(sources).parameters.get(axis.name)
+            found += [
+                Option(_name({axis.name: value}), "batch", "training", {axis.name: value}, _work(value, base))
+                for value in axis.values
+            ]
+            continue
         kind = next((known.kind for known in KNOWN if known.parameter == axis.name), "other")
         changes: Changes = next((known.changes for known in KNOWN if known.parameter == axis.name), "rounding")
         settings = [{axis.name: value} for value in axis.values]
@@ -208,16 +218,24 @@ def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iter
     """Yield twice the batch, with twice the learning rate where there is one (Goyal et al. 2017)."""
     batch, rate = named(BATCH, declared, request), named(RATE, declared, request)
     value = request.parameters.get(batch or "")
-    if batch is None or not isinstance(value, int) or isinstance(value, bool) or not _takes(declared[batch], 2 * value):
+    if batch is None or not isinstance(value, int) or isinstance(value, bool) or not takes(declared[batch], 2 * value):
         return
     settings: dict[str, Scalar] = {batch: 2 * value}
     of_rate = request.parameters.get(rate or "")
-    if rate is not None and isinstance(of_rate, (int, float)) and _takes(declared[rate], 2 * of_rate):
+    if rate is not None and isinstance(of_rate, (int, float)) and takes(declared[rate], 2 * of_rate):
         settings[rate] = 2 * of_rate
-    yield Option(_name(settings), "batch", "training", settings)
+    yield Option(_name(settings), "batch", "training", settings, work=2.0)
 
 
-def _takes(parameter: Parameter, value: Scalar) -> bool:
+def _work(batch: object, base: object) -> float:
+    """Return the work of a step with a batch, in steps with another; 1 where one of them is no size."""
+    if not isinstance(batch, int) or not isinstance(base, int) or batch <= 0 or base <= 0:
+        return 1.0
+    return batch / base
+
+
+def takes(parameter: Parameter, value: Scalar) -> bool:
+    """Return whether a parameter takes a value, in its type, and what the value means is known."""
     from hackathon.jobs.parameters import read_value
     from hackathon.text.errors import RequestError
 

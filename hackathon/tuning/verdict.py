@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any, Literal, cast, get_args
 
 from hackathon.config.fields import Scalar
+from hackathon.scaling.table import grows_with_processes, lower_is_better
 from hackathon.text.json_fields import count_of, finite, mapping_of, text_of, whole
 from hackathon.text.messages import message
 from hackathon.tuning.intervals import Ratio, ratio_of
@@ -32,7 +33,7 @@ class OptionRow:
     kind: str
     settings: Mapping[str, Scalar]
     value: float | None
-    """Median throughput of its slots."""
+    """Median of its slots' throughputs, or times, in their own unit."""
     ratio: Ratio | None
     """None where no pair was measured."""
     verdict: Verdict
@@ -120,7 +121,7 @@ def compare(slots: Sequence[TrainingStart], options: Sequence[Option], claims: i
     rows = []
     for number, option in enumerate(options, 1):
         mine = [slot for slot in slots if slot.arm == number]
-        rows.append(_row(option, mine, base, claims, shares, spread))
+        rows.append(_row(option, mine, base, claims, shares, spread, first.unit if first else ""))
     return Comparison(
         rows=tuple(sorted(rows, key=_rank)),
         metric=first.metric if first else "",
@@ -165,14 +166,14 @@ def _rank(row: OptionRow) -> tuple[int, float]:
 
 def _row(
     option: Option, mine: Sequence[TrainingStart], base: Mapping[int, TrainingStart], claims: int,
-    shares: Mapping[str, float], spread: float | None,
+    shares: Mapping[str, float], spread: float | None, unit: str,
 ) -> OptionRow:  # fmt: skip
     pairs = [
         (base[slot.round], slot)
         for slot in mine
         if slot.value and slot.round in base and base[slot.round].value
     ]  # fmt: skip
-    ratios = [slot.value / other.value for other, slot in pairs if slot.value and other.value]
+    ratios = [_speed(option, slot.value, other.value, unit) for other, slot in pairs if slot.value and other.value]
     ratio = ratio_of(ratios, claims) if ratios else None
     broken = next((slot.folder for slot in mine if slot.failed), "")
     values = [slot.value for slot in mine if slot.value is not None]
@@ -189,6 +190,12 @@ def _row(
         failed=broken,
         memory=max((slot.memory for slot in mine if slot.memory), default=None),
     )
+
+
+def _speed(option: Option, value: float, base: float, unit: str) -> float:
+    """Return how many times as fast a start was. Of times less is better; a step of a larger batch is more work."""
+    ratio = base / value if lower_is_better(unit) else value / base
+    return ratio * option.work if grows_with_processes(unit) else ratio
 
 
 def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], spread: float | None) -> Loss:

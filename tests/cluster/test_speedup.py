@@ -130,6 +130,10 @@ def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path)
     found = json.loads(site.run(*words, **held))
     assert found["run"] == made.name and found["options"][0]["pairs"] == 7
     assert json.loads(site.run(*words, "--again", **held))["run"] != made.name
+    # what is asked of the cluster makes it another measurement, though the program is the same
+    other = json.loads(site.run(*words, "--threads", "2", **held))["run"]
+    assert len(list((site.folder / "runs").glob("2*"))) == 3
+    assert json.loads(site.run(*words, "--threads", "2", **held))["run"] == other
 
 
 MODELS = {

@@ -11,7 +11,7 @@ import pytest
 
 from hackathon.cli.run.rehearsal_shown import show_json
 from hackathon.jobs.resolve import Sources
-from hackathon.rehearsal.rehearsal import note_end, steps_of
+from hackathon.rehearsal.rehearsal import RehearsalLimits, is_enough, note_end, steps_of
 from hackathon.rehearsal.understood import understand
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import RunStatus
@@ -171,6 +171,36 @@ def test_values_of_own_patterns_are_counted_and_enough(
     note_end(run, "silent")
     seen = understand(run, RunStatus(run.id, "CANCELLED"))
     assert (seen.ended, seen.good) == ("silent", good)
+
+
+STEP = [f"step {number} loss 0.5" for number in range(30)]
+EPOCH = "epoch 1: 812.3 samples/s"
+
+
+@pytest.mark.parametrize(
+    ("keys", "lines", "early"),
+    [
+        ({}, STEP, ""), ({}, [*STEP, EPOCH], "steps"), ({}, [EPOCH, *STEP], "steps"),
+        ({}, [f"{line} 812.3 samples/s" for line in STEP], "steps"),
+        ({}, [*STEP, "epoch 1: 9.1 tokens/s"], "steps"),  # where no samples/s are told, a study takes tokens/s
+        ({"metric": "pace", "metrics": {"pace": {"pattern": "pace: (.*)"}}}, [*STEP, EPOCH], ""),
+        ({"metric": "pace", "metrics": {"pace": {"pattern": "pace: (.*)"}}}, [*STEP, "pace: 3"], "steps"),
+        ({"metric": "loss"}, STEP, "steps"),
+        # what may take long is not looked for while the program runs
+        ({"metric": "pace", "metrics": {"pace": {"pattern": SLOW}}}, STEP, "steps"),
+    ],
+)  # fmt: skip
+def test_a_run_goes_on_until_it_has_told_what_a_study_measures_it_by(
+    tmp_path: Path, keys: dict[str, Any], lines: list[str], early: str
+) -> None:
+    made = RecordedRun(tmp_path / "run", 1, **keys)
+    made.add("events/job.jsonl", {"t": 100.0, "event": "ranks_started"})
+    made.log(0, *lines)
+    run = RunDirectory(made.path)
+    assert is_enough(run, RehearsalLimits(), 130.0) == early
+    assert is_enough(run, RehearsalLimits(), 105.0) == "", "a run shows something for some seconds at least"
+    assert is_enough(run, RehearsalLimits(), 161.0) == (early or "seconds"), "and no longer than it may"
+    assert is_enough(run, RehearsalLimits(steps=1 << 30), 130.0) == "", "a recording has an end of its own"
 
 
 @pytest.mark.parametrize(("written", "value"), [("Infinity", None), ("-Infinity", None), ("NaN", None), (812.5, 812.5)])

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import shutil
 import time
 from pathlib import Path
@@ -15,6 +16,9 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import RunEntry
 from hackathon.runs.lives import RunUse
+from hackathon.text.messages import speaking
+from hackathon.web.page.pages import Site, render
+from hackathon.web.views import home
 from support.pages.rendered import Page
 from support.pages.run_page import HOSTILE
 from support.samples.event import NAMES, write_event
@@ -56,6 +60,31 @@ def _with(event: Catalog, **values: Any) -> Catalog:
     """Return a source with other runs, those of `_run` in a project of their team."""
     projects = [*event.projects, ProjectFolder(Path("/event/aurora/train"), "aurora")]
     return dataclasses.replace(event, **{"projects": projects, **values})
+
+
+def test_the_first_page_does_not_call_the_fastest_size_the_largest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hackathon.web.views.home.drawn", lambda figures, _: (list(figures), ""))
+    (tmp_path / "hackathon.yaml").write_text("title: E\nteams:\n- name: aurora\n")
+    samples = [Sample(1, 1000.0), Sample(4, 3200.0), Sample(8, 2900.0)]
+    write_study(tmp_path / "aurora" / "train", samples, team="aurora")
+    inside = event_source(tmp_path, tmp_path / "index.sqlite", live=False)
+    outside = folder_source([tmp_path / "aurora" / "train"], tmp_path / "other.sqlite", live=False)
+
+    def card(source: Catalog, language: str) -> str:
+        with speaking(language):
+            values = home.values(source, "")
+        assert values is not None
+        page = render("home.html.j2", Site("Event"), language, lambda kind, key: None, here="home", **values)
+        (found,) = re.findall(r'<dl class="card-figures">.*?</dl>', page, re.DOTALL)
+        return str(found)
+
+    for language, largest, shown in (("en", "Largest size", "Processes"), ("ja", "最大規模", "プロセス数")):
+        told = card(inside, language)
+        assert largest not in told and f"<dt>{shown}</dt><dd>4</dd>" in told and "3.2<small> ×" in told
+        told = card(outside, language)
+        assert f"<dt>{largest}</dt><dd>8 " in told and "2.9<small> ×" in told
 
 
 def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Catalog) -> None:
@@ -187,7 +216,10 @@ def test_before_and_after_compare_the_same_program_by_the_same_metric(event: Cat
     assert found.after.run_id == "run-00001" and found.changed == (), "no request of them can be read"
     times = change(_run(0, unit="s", value=50.0), _run(1, unit="s", value=20.0), _run(2, unit="s", value=40.0))
     assert (times.after.run_id, times.speedup) == ("run-00001", 2.5)
-    assert change(_run(0, unit="steps/s"), _run(1, unit="steps/s", value=5.0)).speedup is None
+    for unit in ("steps/s", "it/s", "ステップ/秒"):
+        assert change(_run(0, unit=unit), _run(1, unit=unit, value=5.0)).speedup is None
+    each = [_run(0, unit="samples/s/GPU"), _run(1, unit="samples/s/GPU", value=90.0, processes=8)]
+    assert change(*each).speedup is None, "rates of one process say nothing across sizes"
 
 
 def test_a_long_list_of_runs_is_cut_and_says_so(event: Catalog) -> None:

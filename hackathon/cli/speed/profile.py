@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 FILE = click.Path(dir_okay=False, path_type=Path)
+RECORDING = ("skip", "steps", "memory", "seconds")
+"""Options that say what is recorded."""
 
 
 @named("profile")
@@ -68,6 +70,8 @@ def command(
     if files:
         if words is not None:
             raise RequestError("profile.from_and_command")
+        if given := [*_of_job(options), *_of_recording()]:
+            raise RequestError("profile.options_with_from", names=", ".join(given))
         # the shell makes several words of `--from traces/*.json`
         profile = read_profile([*files, *targets])
     else:
@@ -108,8 +112,10 @@ def _run(
     parent = None
     earlier = None if words is not None else _earlier(target)
     if earlier is not None:
-        _refuse_options(earlier, options)
-        if trace_files(earlier):
+        shown = bool(trace_files(earlier))
+        if given := [*_of_job(options), *(_of_recording() if shown else ())]:
+            raise RequestError("profile.options_with_run", names=", ".join(given), run=earlier.id[-8:])
+        if shown:
             return earlier
         planned, source = _again(earlier, limits, foreign)
         parent = earlier.id
@@ -140,12 +146,18 @@ def _earlier(target: str | None) -> "RunDirectory | None":
     return find_run(target, folder)
 
 
-def _refuse_options(run: "RunDirectory", options: Options) -> None:
-    """Raise RequestError for options of a job: a run is shown, or recorded once more, as it was."""
+def _of_job(options: Options) -> list[str]:
+    """Return the options of a job that were given: what is shown, or recorded once more, stays as it was."""
     given = [each.name for each in fields(Options) if getattr(options, each.name) != getattr(Options(), each.name)]
-    if given:
-        names = ("-p" if name == "parameters" else "--" + name.replace("_", "-") for name in given)
-        raise RequestError("profile.options_with_run", names=", ".join(names), run=run.id[-8:])
+    return ["-p" if name == "parameters" else "--" + name.replace("_", "-") for name in given]
+
+
+def _of_recording() -> list[str]:
+    """Return the options of a recording that were typed: what is shown was recorded with others."""
+    from click.core import ParameterSource
+
+    source_of = click.get_current_context().get_parameter_source
+    return [f"--{name}" for name in RECORDING if source_of(name) is ParameterSource.COMMANDLINE]
 
 
 def _is_recipe(name: str) -> bool:

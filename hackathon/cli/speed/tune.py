@@ -158,7 +158,8 @@ def _read(
 
     declared = declared_parameters(sources.project, sources.recipe)
     dimensions = read_space(space, declared, sources.options.parameters)
-    return read_objective(objective, resolve(sources).check, maximise), dimensions
+    request = resolve(sources)
+    return read_objective(objective, request.check, maximise, metrics=request.metrics), dimensions
 
 
 def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":

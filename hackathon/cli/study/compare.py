@@ -28,7 +28,9 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
     from hackathon.scaling.compare import GOOD, compare, overall
 
     folder = runs_folder()
-    sides = [[each for part in text.split(",") if part for each in _side(part, not no_ask)] for text in (old, new)]
+    sides = [
+        [each for part in text.split(",") if part for each in _side(part, not no_ask, metric)] for text in (old, new)
+    ]
     known = sorted({name for side in sides for each in side for name in each.metrics})
     if metric and known and metric not in known:
         raise RequestError("compare.no_metric", metric=metric, known=", ".join(known))
@@ -104,24 +106,24 @@ def _places(side: "list[Result]") -> list[str]:
     return [f"{size} [{text}]" if text else str(size) for size, text in found]
 
 
-def _side(text: str, ask: bool) -> "list[Result]":
-    """Return the results that one word names: a crate, a study's runs or one run."""
+def _side(text: str, ask: bool, metric: str) -> "list[Result]":
+    """Return the results that one word names: a crate, a study's runs or one run. `metric` replaces their own."""
     from hackathon.runs.crate.archive import is_crate, read_crate
     from hackathon.runs.directory import find_run
     from hackathon.runs.status import status
     from hackathon.runs.study import find_study, runs_of
 
     if is_crate(text):
-        return [_of_crate(read_crate(text))]
+        return [_of_crate(read_crate(text), metric)]
     folder = runs_folder()
     study = find_study(text, folder.parent, exact=False)
     runs = runs_of(study) if study is not None else [find_run(text, folder)]
     states = status(runs, ask=ask)
-    return [_of_run(run.path, state.state) for run, state in zip(runs, states, strict=True)]
+    return [_of_run(run.path, state.state, metric) for run, state in zip(runs, states, strict=True)]
 
 
-def _of_run(run: Path, state: str) -> "Result":
-    from hackathon.logs.final import final_numbers
+def _of_run(run: Path, state: str, metric: str) -> "Result":
+    from hackathon.logs.final import final_numbers, metric_unit
     from hackathon.logs.metrics import final_texts
     from hackathon.profiling.meters import shares_of_run
     from hackathon.runs.directory import RunDirectory
@@ -130,12 +132,14 @@ def _of_run(run: Path, state: str) -> "Result":
 
     record = RunDirectory(run).record()
     found = final_numbers(run, record, over=state not in OPEN)
+    name = metric or found.metric
     settings = dict(record.study.settings) if record.study else {}
-    return Result(run.name, record.processes or 1, state, found.metric, found.unit, found.values, final_texts(run),
-                  record.check, record.metric, settings, shares_of_run(run, record.processes))  # fmt: skip
+    unit, shares = metric_unit(record.metrics, name), shares_of_run(run, record.processes)
+    return Result(run.name, record.processes or 1, state, name, unit, found.values, final_texts(run),
+                  record.check, record.metric, settings, shares)  # fmt: skip
 
 
-def _of_crate(crate: "Crate") -> "Result":
+def _of_crate(crate: "Crate", metric: str) -> "Result":
     """Return what a crate says of its run; numbers that are none are passed over."""
     from hackathon.jobs.measured import DEFAULT_METRIC
     from hackathon.jobs.settings import settings_in
@@ -150,7 +154,7 @@ def _of_crate(crate: "Crate") -> "Result":
     told = {str(key): number(value) for key, value in mapping_of(result.get("metrics")).items()}
     values = {key: value for key, value in told.items() if value is not None}
     # crates of older versions name the metric that was asked for, not the one that was told
-    name = throughput(text_of(result.get("metric")) or DEFAULT_METRIC, declared, values)
+    name = metric or throughput(text_of(result.get("metric")) or DEFAULT_METRIC, declared, values)
     return Result(
         crate.run,
         count_of(result.get("processes")) or 1,
@@ -196,7 +200,11 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
         click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)
     if any(point.passed is False for point in points):
         click.echo(message("compare.check_failed"), err=True)
-    click.echo(message(f"compare.says_{verdict}"))
+    diverged = dict.fromkeys(name for point in points for name in point.diverged)
+    if diverged:
+        click.echo(message("compare.diverged", names=", ".join(map(printable, diverged))), err=True)
+    unseen = any(point.quality is None and not point.texts.get("weights") for point in points)
+    click.echo(message("compare.says_faster_only" if verdict == "faster" and unseen else f"compare.says_{verdict}"))
     if points and all(point.texts.get("weights") for point in points):
         click.echo(message("compare.weights_equal"))
 

@@ -18,7 +18,7 @@ RANKS = 1024
 """Ranks whose traces are read."""
 REASONS = ("steps", "failed", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
 """Why a rank wrote no trace, as the recorder has it."""
-PRECISIONS = ("fp32", "bf16", "fp16")
+PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 """What the probe measures."""
 _STEPS = 10_000
 _TRACE = re.compile(r"rank-\d{1,9}\.json(\.gz)?\Z")

@@ -162,7 +162,10 @@ def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: 
         for number in _counted(trace, steps[0].begin, steps[-1].end):
             name, work = trace.name(number), trace.work[number]
             mine = flops.setdefault(name, {})
-            mine[work.precision] = mine.get(work.precision, 0.0) + work.flops * scale
+            # the probe measures TF32 where cuDNN convolves fp32 in it, which products of matrices need not do
+            in_tf32 = work.precision == "fp32" and "tf32" in peaks.flops and name.startswith("aten::convolution")
+            precision = "tf32" if in_tf32 else work.precision
+            mine[precision] = mine.get(precision, 0.0) + work.flops * scale
             moved[name] = moved.get(name, 0.0) + work.bytes * scale
             took = trace.ends[number] - trace.begins[number] if on_device is None else on_device.get(number, 0.0)
             spent[name] = spent.get(name, 0.0) + took / SECOND * scale
@@ -206,6 +209,7 @@ def peaks_of(recordings: Sequence[Recording], declared: Peaks | None = None) -> 
         other = {
             name for name, each in declared.flops.items() if name in flops and flops[name].value > FASTER * each.value
         }
+        other |= {"tf32"} - set(flops)  # what the probe did not measure, this program does not use
         flops |= {name: each for name, each in declared.flops.items() if name not in other}
         memory = declared.memory or memory
     return Peaks(flops, memory)

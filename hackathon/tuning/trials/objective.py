@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hackathon.logs.final import metric_unit
+from hackathon.scaling.table import lower_is_better
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import finite, mapping_of, text_of
 from hackathon.text.units import format_walltime, parse_walltime
@@ -70,11 +72,18 @@ class Objective:
         return cls(kind, metric, entry.get("direction") == "maximise", seconds, goal)
 
 
-def read_objective(text: str, check: Mapping[str, Any] | None, maximise: bool | None = None) -> Objective:
+def read_objective(
+    text: str,
+    check: Mapping[str, Any] | None,
+    maximise: bool | None = None,
+    *,
+    metrics: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Objective:
     """Return the objective that a text names: `METRIC@DURATION`, `METRIC` or `time-to:METRIC:VALUE`.
 
     The direction is `maximise` where it is given, else that of the recipe's check of this metric, else less is better
-    for names of losses and errors, and more for all others. Raises RequestError.
+    for times, by their unit in the declared `metrics`, and for names of losses and errors, and more for all others.
+    Raises RequestError.
     """
     text = text.strip()
     if text.startswith(f"{TIME_TO}:"):
@@ -85,17 +94,21 @@ def read_objective(text: str, check: Mapping[str, Any] | None, maximise: bool | 
             goal = math.nan
         if not colon or not _METRIC.match(metric) or not math.isfinite(goal):
             raise RequestError("tune.bad_time_to", text=text)
-        return Objective(TIME_TO, metric, direction(metric, check, maximise), goal=goal)
+        unit = metric_unit(metrics or {}, metric)
+        return Objective(TIME_TO, metric, direction(metric, check, maximise, unit), goal=goal)
     metric, at, duration = text.partition("@")
     if not _METRIC.match(metric):
         raise RequestError("tune.bad_objective", text=text)
+    more = direction(metric, check, maximise, metric_unit(metrics or {}, metric))
     if not at:
-        return Objective(END, metric, direction(metric, check, maximise))
-    return Objective(AFTER, metric, direction(metric, check, maximise), seconds=_duration(duration, text))
+        return Objective(END, metric, more)
+    return Objective(AFTER, metric, more, seconds=_duration(duration, text))
 
 
-def direction(metric: str, check: Mapping[str, Any] | None, maximise: bool | None = None) -> bool:
-    """Return whether more of a metric is better: as asked for, as the recipe's check says, else by its name."""
+def direction(
+    metric: str, check: Mapping[str, Any] | None, maximise: bool | None = None, unit: str = ""
+) -> bool:  # fmt: skip
+    """Return whether more of a metric is better: as asked for, as the check says, else by its unit and its name."""
     if maximise is not None:
         return maximise
     if check is not None and check.get("metric") == metric:
@@ -103,7 +116,7 @@ def direction(metric: str, check: Mapping[str, Any] | None, maximise: bool | Non
             return True
         if check.get("at_most") is not None and check.get("at_least") is None:
             return False
-    return _LESS_IS_BETTER.search(metric) is None
+    return not lower_is_better(unit) and _LESS_IS_BETTER.search(metric) is None
 
 
 def _duration(text: str, whole: str) -> float:

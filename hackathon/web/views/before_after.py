@@ -11,14 +11,14 @@ from hackathon.index.studies import StudyRuns, results_of, run_key
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import is_false
-from hackathon.scaling.table import SUCCEEDED, lower_is_better, points_of
+from hackathon.scaling.table import SUCCEEDED, lower_is_better, per_process, points_of
 from hackathon.web.page.sanitize import line
 
 FIELDS = ("recipe", "cluster", "queue", "launcher", "starter", "mpi", "processes_per_node", "threads", "gpus_per_node")
 """Fields of a request that are compared, beside the parameters."""
 SHOWN = 20
 """Parameters and fields that a page lists at most."""
-_PER_STEP = re.compile(r"step|iter|batch|\bit\b", re.IGNORECASE)
+_PER_STEP = re.compile(r"step|iter|batch|\bits?\b|ステップ|反復|バッチ", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,10 @@ class BeforeAfter:
     before: Measurement
     after: Measurement
     speedup: float | None
-    """How many times as fast the later one is; None by a metric of single steps, whose size may have changed."""
+    """How many times as fast the later one is.
+
+    None by a metric of single steps, whose size may have changed, and by one of single processes at two sizes.
+    """
     changed: tuple[Changed, ...] = ()
     more: int = 0
     """Differences that are not listed."""
@@ -82,7 +85,8 @@ def change(runs: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> BeforeAfte
         return None
     less = lower_is_better(before.unit)
     after = min(later, key=lambda side: side.value if less else -side.value)
-    comparable = before.value > 0 and after.value > 0 and not _PER_STEP.search(before.unit)
+    alike = before.processes == after.processes or not per_process(before.unit)
+    comparable = alike and before.value > 0 and after.value > 0 and not _PER_STEP.search(before.unit)
     ratio = (before.value / after.value if less else after.value / before.value) if comparable else None
     changed = _changed(_record(before), _record(after))
     return BeforeAfter(before, after, ratio, tuple(changed[:SHOWN]), max(0, len(changed) - SHOWN))

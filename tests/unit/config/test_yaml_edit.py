@@ -71,6 +71,15 @@ def test_text_without_an_end_of_line_and_an_empty_one() -> None:
     assert read(set_value("a:\nb: 1\n", ("a", "c"), 2)) == {"a": {"c": 2}, "b": 1}
 
 
+def test_a_file_that_is_written_as_json_stays_one_mapping() -> None:
+    assert read(set_value('{"a": 1}\n', ("v", "A"), "4")) == {"a": 1, "v": {"A": "4"}}
+    assert read(set_value('{"a": {}}\n', ("a", "b"), 1)) == {"a": {"b": 1}}
+    assert read(set_value('{\n  "a": {"b": 1}\n}\n', ("a", "c", "d"), 2)) == {"a": {"b": 1, "c": {"d": 2}}}
+    assert read(set_value("{}\n", ("b",), 2)) == {"b": 2}
+    # in a block, an empty mapping becomes a block
+    assert set_value("a: {}\nc: 1\n", ("a", "b"), 1) == "a:\n  b: 1\nc: 1\n"
+
+
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs", "Cc"]),

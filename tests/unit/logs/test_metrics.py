@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.logs import metrics
+from hackathon.logs.final import metric_unit
 from hackathon.logs.lines import Splitter, read_lines
 from hackathon.logs.metrics import read_metrics, series
 from hackathon.text.errors import RequestError
@@ -96,6 +97,17 @@ def test_patterns_reduce_skip_and_speak_for_ranks(tmp_path: Path) -> None:
         "greatest": 1000.5,
         "accuracy": 0.5,
     }
+
+
+def test_a_sum_over_ranks_has_no_unit_of_one_process() -> None:
+    def unit(**entry: Any) -> str:
+        return metric_unit({"speed": {"unit": "samples/s/GPU", **entry}}, "speed")
+
+    assert unit(pattern="speed (.*)", ranks="sum") == "samples/s"
+    assert unit(pattern="speed (.*)", ranks="sum", unit="samples/s") == "samples/s"
+    assert (
+        unit(pattern="speed (.*)") == unit(pattern="speed (.*)", ranks="mean") == unit(ranks="sum") == "samples/s/GPU"
+    )
 
 
 def test_pattern_replaces_the_meter(tmp_path: Path) -> None:

@@ -174,6 +174,26 @@ def test_false_points_are_not_used(project: Path, capsys: pytest.CaptureFixture[
     assert [row.processes for row in made.rows] == [1, 2, 4] and "doubted" in made.notes
 
 
+@pytest.mark.parametrize("mode", ["weak", "strong"])
+@pytest.mark.parametrize(
+    ("unit", "values", "rates"),
+    [
+        ("samples/s/GPU", {1: 100.0, 4: 95.0}, {1: 100.0, 4: 380.0}),
+        ("s/GPU", {1: 10.0, 4: 5.0}, {1: 0.1, 4: 0.2}),
+    ],
+)
+def test_rates_of_one_process_are_predicted_as_those_of_all(
+    unit: str, values: dict[int, float], rates: dict[int, float], mode: str
+) -> None:
+    from hackathon.prediction.study import of_results
+    from hackathon.scaling.table import RunResult, results
+
+    runs = [RunResult(f"r{p}", None, p, 1, "SUCCEEDED", "", value) for p, value in values.items()]
+    (made,) = of_results(results("s", mode, "speed", unit, runs))
+    assert {row.processes: row.rate for row in made.rows} == pytest.approx(rates)
+    assert made.value(made.rows[1].rate, 4) == pytest.approx(values[4])
+
+
 def trained(project: Path, reached: dict[int, int] | None) -> None:
     """Write a study of torch-ddp on 1, 2, 4 and 8 processes; `reached`: processes → the step with accuracy 0.97."""
     made = write_study(project, [Sample(p, 1000.0 * p * 0.97 ** p.bit_length()) for p in (1, 2, 4, 8)])

@@ -118,6 +118,10 @@ def test_times_become_rates() -> None:
     assert rates(nanoseconds) == {1: 10.0, 2: 19.0}
     each = only("processes,value,unit\n8,500,tok/s/GPU\n16,480,tok/s/GPU\n")
     assert rates(each) == {8: 4000.0, 16: 7680.0} and each.value(7680.0, 16) == 480.0
+    time_each = only("processes,value,unit\n1,0.50,s/step/GPU\n2,0.55,s/step/GPU\n")
+    assert time_each.rows[1].cost / time_each.rows[0].cost == pytest.approx(1.1)
+    for unit, second in (("ミリ秒/ステップ", 1e-3), ("秒", 1.0), ("分", 60.0), ("時間", 3600.0)):
+        assert only(f"processes,value,unit,mode\n1,10,{unit},strong\n2,6,{unit},strong\n").second == second
 
 
 def test_repeats_are_one_row_and_copies_are_told() -> None:

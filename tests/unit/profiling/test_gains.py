@@ -156,22 +156,42 @@ def test_communication_names_only_what_a_program_has(project: Project, told: Tol
         assert isinstance(found, list)
         return found
 
-    both = advice(**RECIPE)
-    assert [each["settings"] for each in both] == [{"hook": "bf16"}, {"accumulate": 2}]
+    assert [each["settings"] for each in advice(**RECIPE, gpus_per_node=1)] == [{"hook": "bf16"}, {"accumulate": 2}]
+    both = advice(**RECIPE)  # without GPUs gradients travel by Gloo, on which the recipes gather bf16
+    assert [each["settings"] for each in both] == [{"hook": "fp16"}, {"accumulate": 2}]
     for each in both:
         assert each["expected"]["gain"] == pytest.approx(0.11 / 2 / 0.2, abs=0.02) and each["expected"]["bound"]
     plain = {name: each.default for name, each in load_recipe("torch-ddp")[0].parameters.items()}
     (hook,) = advice(name="torch-ddp", recipe="torch-ddp", parameters=plain)
-    assert hook["settings"] == {"hook": "bf16"} and hook["command"]
+    assert hook["settings"] == {"hook": "fp16"} and hook["command"]
     (alone,) = advice(name="torch-ddp", recipe="torch-ddp", parameters={**plain, "hook": "fp16"})
     assert alone["settings"] == {} and alone["command"] is None and alone["lines"] is None
     (own,) = advice()
-    assert "register_comm_hook" in own["lines"] and own["command"] is None
+    assert "register_comm_hook(None, fp16_" in own["lines"] and "bf16" not in own["lines"] and own["command"] is None
+    (own,) = advice(gpus_per_node=1)
+    assert "register_comm_hook(None, bf16_" in own["lines"]
     on = {**RECIPE, "parameters": {**TUNED_RECIPE, "hook": "powersgd"}}
     assert [each["settings"] for each in advice(**on)] == [{"accumulate": 2}]
     # a parameter of a program of one's own takes any number, and nobody knows what a word means
     (mine,) = advice(parameters={"accumulate": 1, "hook": "none"})
     assert mine["settings"] == {"accumulate": 2}
+
+
+def test_a_switch_is_named_only_where_it_acts(project: Project, told: Told) -> None:
+    declared = {name: each.default for name, each in load_recipe("chainermn-mnist")[0].parameters.items()}
+    recipe = {"name": "chainermn-mnist", "recipe": "chainermn-mnist", "framework": "chainer", "threads": 8}
+
+    def tried(plan: Plan, **parameters: Any) -> list[dict[str, Any]]:
+        run = project.runs(plan, 0.1, 1, **recipe, parameters={**declared, **parameters})
+        return [each["settings"] for each in told("results", run, "--advice")[1]["points"][0]["advice"]]
+
+    # naive has neither, and ends at once when it is told to
+    assert tried(exposed_communication) == [{}]
+    on_gpus = tried(exposed_communication, communicator="pure_nccl")
+    assert {"allreduce_fp16": True} in on_gpus and {"double_buffering": True} in on_gpus and len(on_gpus) == 2
+    # a serial iterator has no workers
+    assert tried(slow_loader) == [{"iterator": "multiprocess"}]
+    assert tried(slow_loader, iterator="multithread") == [{"workers": 4}]
 
 
 def test_a_measured_network_narrows_what_half_the_bytes_save(project: Project, told: Told, tmp_path: Path) -> None:
@@ -183,7 +203,7 @@ def test_a_measured_network_narrows_what_half_the_bytes_save(project: Project, t
     write_json(file, {"schema_version": 1, "cluster": "laptop", "measured": [entry]})
     run = project.runs(exposed_communication, 0.1, 1, **RECIPE)
     accumulate, hook = told("results", run, "--advice")[1]["points"][0]["advice"]
-    assert hook["settings"] == {"hook": "bf16"} and hook["expected"]["basis"] == "network"
+    assert hook["settings"] == {"hook": "fp16"} and hook["expected"]["basis"] == "network"
     assert hook["expected"]["gain"] == pytest.approx(accumulate["expected"]["gain"] / 2, abs=1e-6)
 
 

@@ -1,12 +1,16 @@
 """A new result beside an old one: where noise ends and a difference begins, and what the command says."""
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hackathon.cli.main import run as hackathon
+from hackathon.cli.study.compare import _of_crate
+from hackathon.runs.crate.archive import Crate
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RecordedCheck
@@ -28,8 +32,12 @@ from support.runs import SCRIPT, project, request
 CHECK = {"metric": "accuracy", "at_least": 0.97, "at_most": None}
 
 
-def result(speed: float | None = 100.0, accuracy: float | None = 0.98, processes: int = 2, **more: Any) -> Result:
-    metrics = {name: value for name, value in (("samples_per_s", speed), ("accuracy", accuracy)) if value is not None}
+def result(
+    speed: float | None = 100.0, accuracy: float | None = 0.98, processes: int = 2, *, loss: float | None = None,
+    **more: Any,
+) -> Result:  # fmt: skip
+    told = (("samples_per_s", speed), ("accuracy", accuracy), ("loss", loss))
+    metrics = {name: value for name, value in told if value is not None}
     values: dict[str, Any] = {
         "state": "SUCCEEDED",
         "metric": "samples_per_s",
@@ -94,7 +102,6 @@ def test_verdicts_of_accuracy() -> None:
     assert verdict([result(accuracy=0.98)], [result(speed=200, accuracy=0.90)]) == DIFFERENT
     assert verdict([result(accuracy=0.971)], [result(accuracy=0.969)]) == DIFFERENT  # it no longer passes
     assert verdict([result(accuracy=0.5)], [result(accuracy=0.5)]) == SAME  # the old one did not pass either
-    assert verdict([result(accuracy=0.98)], [result(accuracy=float("nan"))]) == SAME  # nothing to compare
     (point,) = compare([result(accuracy=0.98)], [result(accuracy=0.5)])
     assert point.passed is False and point.quality is not None and point.quality.differs
     without = {"check": None}
@@ -103,6 +110,37 @@ def test_verdicts_of_accuracy() -> None:
     ]
     assert verdict(losses[:1], losses[1:]) == DIFFERENT
     assert verdict([result(accuracy=0.9, **without)], [result(accuracy=0.9, **without)]) == SAME
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_training_that_diverged_is_never_as_good(bad: float) -> None:
+    def losses(*values: float | None) -> list[Result]:
+        return [result(100, None, loss=each, check=None) for each in values]
+
+    (point,) = compare([result(accuracy=0.98)], [result(200, accuracy=math.nan)])
+    assert (point.verdict, point.passed, point.diverged) == (DIFFERENT, False, ("accuracy",))
+    assert verdict(losses(0.3), losses(bad)) == DIFFERENT
+    assert verdict(losses(0.3, 0.31, 0.3), losses(0.3, 0.31, bad)) == DIFFERENT, "one of the repeats is enough"
+    assert verdict(losses(bad), losses(0.3)) == SAME and verdict(losses(bad), losses(bad)) == SAME
+    assert verdict(losses(0.3, bad), losses(0.3, bad)) == SAME, "the old ones diverged as well"
+    assert verdict(losses(None), losses(bad)) == SAME and verdict(losses(0.3), losses(None)) == SAME, (
+        "nothing to compare"
+    )
+    old, new = (result(accuracy=0.98, loss=each) for each in (0.3, bad))
+    assert verdict([old], [new]) == SAME, "the check says which number counts"
+
+
+def test_repeats_that_compute_the_same_say_nothing_of_the_noise() -> None:
+    for old, new in ((3, 3), (1, 3), (3, 1)):
+        for accuracy, told in ((0.9729, SAME), (0.975, SAME), (0.9731, SAME), (0.5, DIFFERENT)):
+            sides = [result(accuracy=0.9731)] * old, [result(accuracy=accuracy, check=None)] * new
+            (point,) = compare([replace(each, check=None) for each in sides[0]], sides[1])
+            assert point.verdict == told and point.quality is not None and point.quality.method == "tolerance"
+    rounded = [replace(result(accuracy=0.9731 * (1 + off)), check=None) for off in (0, 1e-15, 2e-15)]
+    assert verdict(rounded, [replace(result(accuracy=0.9729), check=None)] * 3) == SAME
+    scattered = [replace(result(accuracy=each), check=None) for each in (0.97310, 0.97311, 0.97309)]
+    assert verdict(scattered, [replace(result(accuracy=0.9729), check=None)] * 3) == DIFFERENT
+    assert verdict([result(100)] * 3, [result(104)] * 3) == FASTER, "speeds scatter by themselves"
 
 
 def test_equal_weights_are_the_same_network() -> None:
@@ -161,6 +199,65 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     assert told["points"][0]["speed"]["method"] == "prediction" and told["points"][0]["texts"] == {"weights": False}
     assert hackathon(["compare", old, slow, "--tolerance", "60", "--lang", "ja"]) == 0
     assert "同じ" in capsys.readouterr().out
+
+
+def _tell(run: RunDirectory, **numbers: float) -> str:
+    """Let a run tell other final numbers; return its id."""
+    (run.path / "metrics" / "rank-0.jsonl").write_text(json.dumps({"final": True, **numbers}) + "\n")
+    return run.id
+
+
+def test_a_metric_that_is_named_has_its_unit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    short, long = (
+        _tell(_run(tmp_path, 1, "x"), samples_per_s=1, accuracy=0.98, time_to_train_s=each) for each in (100, 150)
+    )
+    assert hackathon(["compare", short, long, "--metric", "time_to_train_s"]) == 1
+    shown = capsys.readouterr().out
+    assert "Slower." in shown and "100 s" in shown and "+50.00 %" in shown
+    assert hackathon(["compare", long, short, "--metric", "time_to_train_s"]) == 0
+    assert "Faster, with the same accuracy." in capsys.readouterr().out
+    lines = [{"t": each, "step": each, "loss": 1 / each} for each in (1, 2, 8)]
+    curves = [_run(tmp_path, 1, "x") for _ in range(2)]
+    for curve in curves:
+        (curve.path / "metrics" / "rank-0.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+    assert hackathon(["compare", *(each.id for each in curves), "--metric", "loss"]) == 0
+    assert "0.125" in capsys.readouterr().out, "the last one, not the median of the curve"
+    assert hackathon(["compare", short, long]) == 0, "without a name the throughput counts"
+    assert "The same within the noise." in capsys.readouterr().out
+
+
+def test_a_metric_that_is_named_has_the_unit_of_its_crate() -> None:
+    files = {
+        "result.json": {"processes": 2, "state": "SUCCEEDED", "metric": "samples_per_s",
+                        "metrics": {"samples_per_s": 5, "step": 3}},
+        "request.json": {"metric": "samples_per_s", "metrics": {"step": {"unit": "ms"}}},
+    }  # fmt: skip
+    crate = Crate(Path("c"), "", {"run": "r"}, {name: json.dumps(each).encode() for name, each in files.items()})
+    assert [(each.metric, each.unit) for each in (_of_crate(crate, name) for name in ("", "step"))] == [
+        ("samples_per_s", "samples/s"), ("step", "ms"),
+    ]  # fmt: skip
+
+
+def test_what_was_not_compared_is_not_called_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    old, new = (_tell(_run(tmp_path, 1, ""), samples_per_s=each) for each in (100, 150))
+    diverged = _tell(_run(tmp_path, 1, ""), samples_per_s=150, accuracy=math.nan)
+    good = _run(tmp_path, 100, "x:a")
+    assert hackathon(["compare", old, new]) == 0
+    assert "Faster. Accuracy was not compared" in capsys.readouterr().out
+    assert hackathon(["compare", good.id, diverged]) == 1
+    shown = capsys.readouterr()
+    assert "The accuracy is different." in shown.out
+    assert "accuracy that is NaN or infinite" in shown.err and "fails the check" in shown.err
+    assert hackathon(["compare", good.id, diverged, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["points"][0]["diverged"] == ["accuracy"]
+    assert hackathon(["compare", good.id, _run(tmp_path, 150, "x:b").id, "--lang", "ja"]) == 0
+    assert "速くなりました（精度は同じ）" in capsys.readouterr().out
 
 
 def test_command_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

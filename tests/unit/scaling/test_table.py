@@ -84,9 +84,27 @@ def test_baseline_replaces_the_base() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "mode", "speedup"),
-    [("s", "strong", 2.0), ("s", "weak", 2.0), ("s/step", "strong", 2.0), ("s/step", "weak", 8.0), ("ms", "weak", 2.0)],
-)
+    [
+        ("s", "strong", 2.0), ("s", "weak", 2.0), ("s/step", "strong", 2.0), ("s/step", "weak", 8.0),
+        ("ms", "weak", 2.0), ("s/it", "weak", 8.0), ("s/it", "strong", 2.0), ("秒", "strong", 2.0),
+        ("ミリ秒/ステップ", "weak", 8.0), ("s/step/GPU", "weak", 8.0), ("s/GPU", "strong", 2.0),
+    ],
+)  # fmt: skip
 def test_times_are_turned_round(unit: str, mode: str, speedup: float) -> None:
+    found = _study(_run(1, 10.0), _run(4, 5.0), unit=unit, mode=mode)
+    assert found["points"][1]["speedup"] == speedup
+
+
+@pytest.mark.parametrize(
+    ("unit", "mode", "speedup"),
+    [
+        *((f"{step}/s", "weak", 2.0) for step in ("step", "steps", "it", "iter", "iters", "batch", "ステップ", "反復")),
+        ("it/min", "weak", 2.0), ("iter/s", "strong", 0.5), ("samples/s", "weak", 0.5), ("samples/s/GPU", "weak", 2.0),
+        ("tokens/s/rank", "strong", 2.0), ("steps/s/GPU", "weak", 2.0), ("ns/day", "strong", 0.5),
+        ("ns/日", "strong", 0.5), ("bits/s", "weak", 0.5), ("stepsize/s", "weak", 0.5), ("step/epoch", "weak", 0.5),
+    ],
+)  # fmt: skip
+def test_rates_of_steps_and_of_one_process_are_those_of_all_the_work(unit: str, mode: str, speedup: float) -> None:
     found = _study(_run(1, 10.0), _run(4, 5.0), unit=unit, mode=mode)
     assert found["points"][1]["speedup"] == speedup
 

@@ -97,6 +97,32 @@ def test_the_order_holds_each_arm_once_a_round() -> None:
         assert {each["arm"] for each in part} == set(range(5)) and {each["round"] for each in part} == {number}
 
 
+def measured(option: Option, unit: str, base: float, its: float) -> OptionRow:
+    slots = [TrainingStart(arm, n, (base, its)[arm], "t", unit) for arm in (0, 1) for n in range(8)]
+    return compare(slots, [option], 1).rows[0]
+
+
+@pytest.mark.parametrize(
+    ("unit", "its", "ratio", "verdict"),
+    [("s/step", 15.0, 1 / 1.5, "slower"), ("ms", 5.0, 2.0, "faster"), ("samples/s", 15.0, 1.5, "faster"),
+     ("1/s", 5.0, 0.5, "slower"), ("", 15.0, 1.5, "faster"), ("steps/s", 10.0, 1.0, "none")],
+)  # fmt: skip
+def test_of_times_the_shorter_one_is_faster(unit: str, its: float, ratio: float, verdict: str) -> None:
+    row = measured(options(1)[0], unit, 10.0, its)
+    assert row.ratio is not None and row.ratio.middle == pytest.approx(ratio)
+    assert (row.verdict, row.value, row.wins) == (verdict, its, verdict == "faster")
+
+
+@pytest.mark.parametrize(
+    ("unit", "its", "ratio"),
+    [("steps/s", 5.5, 1.1), ("it/s", 4.0, 0.8), ("s/step", 18.0, 20 / 18), ("samples/s", 11.0, 1.1), ("s", 8.0, 1.25)],
+)
+def test_a_step_of_twice_the_batch_is_twice_the_work(unit: str, its: float, ratio: float) -> None:
+    row = measured(Option("b", "batch", "training", {"batch_size": 2}, work=2.0), unit, 10.0, its)
+    assert row.ratio is not None and row.ratio.middle == pytest.approx(ratio)
+    assert row.verdict == ("faster" if ratio > 1 else "slower") and not row.wins
+
+
 def slot(arm: int, number: int, value: float | None, loss: float | None = None, failed: bool = False) -> TrainingStart:
     losses = {} if loss is None else {1.0: 2 * loss, 2.0: loss, 3.0: loss}
     return TrainingStart(arm, number, value, losses=losses, loss=loss, failed=failed, folder=f"slots/{arm}{number}")

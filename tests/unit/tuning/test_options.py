@@ -79,6 +79,10 @@ def test_values_of_the_command_line_replace_the_known_options(tmp_path: Path) ->
     found = asked_for(("workers=1,8", "env.OMP_NUM_THREADS=4"), own.sources)
     assert [each.name for each in found] == ["workers=1", "workers=8", "env.OMP_NUM_THREADS=4"]
     assert [each.changes for each in found] == ["nothing", "nothing", "rounding"]
+    batches = asked_for(("batch_size=32,64,256", "lr=0.2"), own.sources)
+    assert [(each.kind, each.changes, each.work) for each in batches] == [
+        ("batch", "training", 0.5), ("batch", "training", 1.0), ("batch", "training", 4.0), ("other", "rounding", 1.0)
+    ]  # fmt: skip
     for wrong in ("threads=2", "no_such=1"):
         with pytest.raises(RequestError):
             asked_for((wrong,), own.sources)
@@ -115,6 +119,22 @@ def test_the_search_marks_the_batch_and_nothing_else_in_the_command(tmp_path: Pa
         batch_measurement(program(tmp_path / "no", command="python train.py", parameters={"lr": 1.0}), 10**9, 5)
     with pytest.raises(RequestError):
         batch_measurement(own, None, 5)  # a computer without GPUs has no limit that a start would meet
+
+
+def test_of_what_lowers_memory_only_values_that_a_parameter_takes_are_tried(tmp_path: Path) -> None:
+    def savers(made: SingleProcess) -> dict[str, Any]:
+        task = json.loads(batch_measurement(made, 10**9, 5).source.files[TASK].content)
+        assert isinstance(task["savers"], dict)
+        return task["savers"]
+
+    assert "recompute" not in savers(program(tmp_path / "recipe", "pipeline-lm")), "never, auto or all"
+    assert {"bf16", "accumulate"} <= set(savers(program(tmp_path / "recipe", "torch-ddp-tuned")))
+    parameters = {"batch_size": {"default": 8, "type": "int"}, "amp": {"default": False, "type": "bool"},
+                  "precision": {"default": 32, "type": "int"}, "checkpointing": {"default": False, "type": "bool"},
+                  "accumulate": {"default": 1, "type": "int", "max": 1}}  # fmt: skip
+    command = "python train.py " + " ".join(f"{{{name}}}" for name in parameters)
+    found = savers(program(tmp_path / "own", command=command, parameters=parameters))
+    assert set(found) == {"checkpointing"} and "true" in found["checkpointing"]["command"]
 
 
 def test_winners_are_written_and_comments_stay(tmp_path: Path) -> None:

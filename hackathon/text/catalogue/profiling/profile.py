@@ -54,6 +54,10 @@ MESSAGES = {
         "--from reads traces and runs nothing: it cannot be combined with --command",
         "--from はトレースを読むだけで何も実行しないため、--command と同時に指定できません",
     ),
+    "options_with_from": (
+        "--from records nothing: it cannot be combined with {names}",
+        "--from では何も記録しないため、{names} と同時に指定できません",
+    ),
     "one_target": ("more than one target: {targets}", "対象が複数あります: {targets}"),
     "one_target_hint": (
         "To read trace files, write --from before them.",

@@ -50,10 +50,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "サンプルごとの Python ループを減らすか、読み込みワーカーに移してください",
     ),
     "advice_exposed_communication": (
-        "communication that no computing hides takes {gain} of a step: try other bucket sizes, gradients in bf16 "
-        "(DDP communication hook), gradient accumulation, or a larger batch per process",
-        "計算で隠れない通信がステップの {gain} を占めています。バケットサイズの変更、bf16 での勾配通信（DDP の通信フック）、"
-        "勾配の累積、プロセスあたりのバッチの拡大を試してください",
+        "communication that no computing hides takes {gain} of a step: try other bucket sizes, gradients in fp16 or "
+        "bf16 (DDP communication hook), gradient accumulation, or a larger batch per process",
+        "計算で隠れない通信がステップの {gain} を占めています。バケットサイズの変更、fp16 か bf16 での勾配通信"
+        "（DDP の通信フック）、勾配の累積、プロセスあたりのバッチの拡大を試してください",
     ),
     "advice_straggler": (
         "all other ranks wait for rank {rank} during {gain} of a step; it spends more time than the others in: {cause}. "

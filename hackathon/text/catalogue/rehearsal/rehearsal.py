@@ -6,8 +6,8 @@ MESSAGES = {
         "ランクの開始からこの秒数で各実行を終了する",
     ),
     "option_steps": (
-        "End a run earlier, after this many values of a metric.",
-        "指標の値がこの数だけ出力されたら、それより早く終了する",
+        "End a run earlier, after this many values of a metric and once the throughput has been told.",
+        "指標の値がこの数だけ出力され、スループットも出力されたら、それより早く終了する",
     ),
     "option_yes": ("Submit without asking.", "確認せずに投入する"),
     "confirm": (
@@ -19,8 +19,10 @@ MESSAGES = {
         "中断した `hackathon try` の実行 {run} を引き継ぎます",
     ),
     "waiting": (
-        "each run ends after {seconds} s or {steps} values of a metric; Ctrl-C stops waiting, the same command continues",
-        "各実行は {seconds} 秒後、または指標が {steps} 回出力された時点で終了します。Ctrl-C で待つのをやめても、同じコマンドで続けられます",
+        "each run ends after {seconds} s, or once it has told {steps} values of a metric and its throughput; Ctrl-C stops "
+        "waiting, the same command continues",
+        "各実行は {seconds} 秒後、または指標が {steps} 回とスループットが出力された時点で終了します。Ctrl-C で待つのをやめても、"
+        "同じコマンドで続けられます",
     ),
     # ---- what was understood
     "run": (
@@ -107,9 +109,9 @@ MESSAGES = {
     ),
     "no_throughput_advice": (
         'Print it once a step, for example `print(f"throughput: {{rate:.1f}} samples/s")`, or describe your line under '
-        "`metrics:` in project.yaml.",
+        "`metrics:` in project.yaml. If it comes more rarely, raise --seconds.",
         'たとえば `print(f"throughput: {{rate:.1f}} samples/s")` のように毎ステップ出力するか、project.yaml の `metrics:` に'
-        "行の形を書いてください。",
+        "行の形を書いてください。出力の間隔が長い場合は --seconds を増やしてください。",
     ),
     "unsure_metric": (
         "the unit of {metric} does not say whether it counts one process or all; it is taken for all",

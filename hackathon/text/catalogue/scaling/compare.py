@@ -26,6 +26,10 @@ MESSAGES = {
     "verdict_unknown": ("unknown", "不明"),
     "says_same": ("The same within the noise.", "ノイズの範囲で同じです。"),
     "says_faster": ("Faster, with the same accuracy.", "速くなりました（精度は同じ）。"),
+    "says_faster_only": (
+        "Faster. Accuracy was not compared: it was not recorded on both sides.",
+        "速くなりました。双方に記録がないため、精度は比較していません。",
+    ),
     "says_slower": ("Slower.", "遅くなりました。"),
     "says_different": ("The accuracy is different.", "精度が違います。"),
     "says_failed": ("The new run did not succeed.", "新しい実行は成功していません。"),
@@ -48,6 +52,10 @@ MESSAGES = {
     "weights_equal": (
         "The weights are identical, bit for bit: both trained the same network.",
         "重みがビット単位で一致しています。学習結果は同一です。",
+    ),
+    "diverged": (
+        "a new run ended with {names} that is NaN or infinite: its training diverged",
+        "新しい実行の {names} が NaN または無限大です。学習が発散しています",
     ),
     "check_failed": (
         "the new result fails the check that the old one passed",

@@ -91,6 +91,35 @@ def test_the_profile_of_a_cluster_counts_on_its_gpus_alone(tmp_path: Path) -> No
     assert fast.peaks.flops["fp32"] == Peak(8e9, PROBE)
 
 
+def test_fp32_convolutions_count_at_the_peak_of_tf32_where_the_probe_saw_that_it_is_allowed(tmp_path: Path) -> None:
+    words = ["", "", "", "[1]", "[0]", "[1]", "False", "[0]", "1"]
+    trace = MadeTrace()
+    for step in range(3):
+        trace.step(step, 10 * step, 10 * step + 10)
+        shapes = {"Input Dims": [[1, 10, 100], [20, 10, 1], [20]], "Concrete Inputs": words}
+        trace.add("cpu_op", "aten::convolution", 10 * step + 1, 10 * step + 3, **shapes, **FLOAT)
+        trace.kernel(10 * step + 1, 10 * step + 3)
+    file, flops = trace.write(tmp_path), 2 * 100 * 20 * 10
+
+    def mfu(declared: dict[str, float], **probed: float) -> tuple[float | None, list[tuple[str, str]]]:
+        known = Peaks({name: Peak(value, "ours") for name, value in declared.items()})
+        told = recording(0, {"device_peaks": {"flops_per_s": probed, "bytes_per_s": 1e9}})
+        roof = read_profile([file], [told], known if declared else None).roofline
+        assert roof is not None and roof.flops == flops
+        return roof.utilisation, [(name, peak.source) for name, peak in roof.sources]
+
+    in_fp32, in_tf32 = pytest.approx(flops / 0.01 / 1e7), pytest.approx(flops / 0.01 / 8e7)
+    assert mfu({}, fp32=1e7) == (in_fp32, [("fp32", PROBE)])
+    assert mfu({}, fp32=1e7, tf32=8e7) == (in_tf32, [("tf32", PROBE)])
+    assert mfu({"fp32": 1e7}, fp32=1e7, tf32=8e7) == (in_tf32, [("tf32", PROBE)])
+    assert mfu({"fp32": 1e7, "tf32": 8e7}, fp32=1e7, tf32=7e7) == (in_tf32, [("tf32", "ours")])
+    # what was not measured is not used by this program
+    assert mfu({"fp32": 1e7, "tf32": 8e7}, fp32=1e7) == (in_fp32, [("fp32", "ours")])
+    # a product of matrices is not convolved
+    mm = profile(made(tmp_path)).roofline
+    assert mm is not None and set(mm.operators[0].by_precision) == {"fp32"}
+
+
 def test_a_rank_without_a_probe_leaves_the_peak_unknown_and_the_least_counts() -> None:
     told = [recording(rank, {"device_peaks": {"flops_per_s": {"fp32": value}, "bytes_per_s": value}})
             for rank, value in enumerate((3.0, 2.0))]  # fmt: skip
@@ -214,3 +243,45 @@ def test_the_probe_measures_products_and_copies(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(device_probe.SIZES, "cpu", (64, 256))
     found = device_probe.device_peaks()
     assert found["device"] in ("cpu", "cuda") and found["flops_per_s"]["fp32"] > 0 and found["bytes_per_s"] > 0
+
+
+@pytest.mark.torch
+def test_the_probe_measures_tf32_where_cudnn_convolves_in_it_and_leaves_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    torch = pytest.importorskip("torch")
+    from hackathon.profiling import device_probe
+
+    matmul, allowed = torch.backends.cuda.matmul, []
+
+    def rate(torch: Any, device: str, kind: Any) -> float:
+        allowed.append(matmul.allow_tf32)
+        return 8.0 if kind == torch.float32 and matmul.allow_tf32 else 1.0
+
+    for name, value in {"is_available": True, "is_initialized": True}.items():
+        monkeypatch.setattr(torch.cuda, name, lambda value=value: value)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    monkeypatch.setattr(device_probe, "matmul_rate", rate)
+    monkeypatch.setattr(device_probe, "copy_rate", lambda *_: 1.0)
+
+    def probed(capability: int = 8) -> dict[str, float]:
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (capability, 0))
+        found: dict[str, float] = device_probe.device_peaks()["flops_per_s"]
+        return found
+
+    assert not matmul.allow_tf32 and torch.backends.cudnn.allow_tf32
+    assert probed() == {"fp32": 1.0, "bf16": 1.0, "fp16": 1.0, "tf32": 8.0}
+    assert allowed == [False] * 3 + [True] and not matmul.allow_tf32
+    assert "tf32" not in probed(7)
+    with monkeypatch.context() as other:
+        other.setenv("NVIDIA_TF32_OVERRIDE", "0")
+        assert "tf32" not in probed()
+    with monkeypatch.context() as other:
+        other.setattr(torch.version, "cuda", None)  # ROCm: MIOpen has no TF32
+        assert "tf32" not in probed()
+    with monkeypatch.context() as other:
+        other.setattr(torch.backends.cudnn, "allow_tf32", False)
+        assert "tf32" not in probed()
+    with monkeypatch.context() as other:
+        other.setattr(matmul, "allow_tf32", True)
+        assert probed()["fp32"] == probed()["tf32"] == 8.0 and matmul.allow_tf32

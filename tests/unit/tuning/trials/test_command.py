@@ -51,6 +51,17 @@ def test_a_dry_run_shows_what_it_would_do(folder: Path, capsys: pytest.CaptureFi
     assert "at most 10 jobs" in text
 
 
+def test_a_metric_that_the_project_declares_as_a_time_is_minimised(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    declared = "step_time: {pattern: 'step_time ([0-9.]+)', unit: s}"
+    (folder / "project.yaml").write_text(PROJECT.replace("metrics: {", f"metrics: {{{declared}, "))
+    words = [word.replace("accuracy", "step_time") for word in GOOD]
+    assert "minimise step_time@120s" in said(capsys, *words, "--dry-run", code=0)
+    assert "maximise step_time@120s" in said(capsys, *words, "--dry-run", "--maximise", code=0)
+    assert "maximise accuracy@120s" in said(capsys, *GOOD, "--dry-run", code=0)
+
+
 @pytest.mark.parametrize(
     ("words", "reason", "remedy"),
     [

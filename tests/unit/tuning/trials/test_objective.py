@@ -49,6 +49,18 @@ def test_the_direction(metric: str, check: dict[str, object] | None, more: bool)
     assert direction(metric, check, not more) is not more
 
 
+def test_a_declared_time_is_minimised() -> None:
+    times = {"step_time": {"unit": "s"}, "pace": {"unit": "ms/step"}, "rate": {"unit": "ns/day"}, "depth": {}}
+    for metric, more in (("step_time", False), ("pace", False), ("rate", True), ("depth", True), ("accuracy", True),
+                         ("time_to_train_s", False), ("samples_per_s", True)):  # fmt: skip
+        assert read_objective(f"{metric}@5min", None, metrics=times).maximise is more
+        assert read_objective(f"{metric}@5min", None, True, metrics=times).maximise is True
+    check = {"metric": "step_time", "at_least": 3}
+    assert read_objective("step_time", check, metrics=times).maximise is True, "the check says what is wanted"
+    until = read_objective("time-to:step_time:0.5", None, metrics=times)
+    assert until.reached(0.4) and not until.reached(0.6)
+
+
 def test_a_time_is_always_minimised() -> None:
     found = read_objective("time-to:accuracy:0.9", None)
     assert found.maximise and not found.more_is_better and found.better(10.0, 20.0)
