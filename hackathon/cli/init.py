@@ -37,6 +37,7 @@ def command(
     import shutil
 
     from hackathon.config import load
+    from hackathon.config.trust import folders_that_count
     from hackathon.schedulers import profiles
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
@@ -53,9 +54,15 @@ def command(
     if team:
         lines.append(f"team: {_scalar(team)}")
     given = dict(parameter)
+    # what the project's jobs will search: its own folder and the event's, not a project around it
+    around = folders_that_count(folder)
+    folders = [folder, *(each for each in around if each != folder and (each / load.EVENT_FILE).is_file())]
     program = None
     if recipe is not None:
-        found, program = load.load_recipe(recipe, [folder])
+        found, program = load.load_recipe(recipe, folders)
+        named_so = load.recipe_on_path(found.name, folders)
+        if named_so is None or named_so.resolve() != program.resolve():
+            raise RequestError("cli.recipe_elsewhere", folder=program, place=folder / "recipes" / found.name)
         lines.append(f"recipe: {found.name}")
         unknown = [each for each in given if each not in found.parameters]
         if unknown:
@@ -94,9 +101,7 @@ def command(
                 "#   samples_per_s: {pattern: 'throughput: ([0-9.]+)', unit: samples/s, reduce: median, skip_first: 2}",
             ]
     if cluster:
-        from hackathon.config.trust import folders_that_count
-
-        profiles.load_cluster(cluster, [folder, *folders_that_count(folder)])
+        profiles.load_cluster(cluster, folders)
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)

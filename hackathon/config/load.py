@@ -55,13 +55,18 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
     text = str(target)
     folder: Path | None = None
     if isinstance(target, str) and "/" not in text and text not in (".", "..", ""):
-        found = _find(text, _recipe_folders(folders), f"/{RECIPE_FILE}")
-        folder = found.parent if found else None
+        folder = recipe_on_path(text, folders)
     if folder is None and "\0" not in text and text and os.path.isfile(os.path.join(text, RECIPE_FILE)):  # noqa: PTH113, PTH118
         folder = Path(text)
     if folder is None:
         raise _unknown("config.no_recipe", text, _recipe_files(folders))
     return _recipe(folder.absolute()), folder.absolute()
+
+
+def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
+    """Return the folder of the recipe that a name leads to, None when there is none."""
+    found = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}")
+    return found.parent if found else None
 
 
 def load_project(folder: Path, raw: bytes | None = None) -> Project:

@@ -85,7 +85,7 @@ def check(
         *(_data_violations(runs, request, cluster) if runs is not None else []),
     ]
     if violations:
-        raise CheckError(violations, nearest(request, cluster), request)
+        raise CheckError(violations, nearest(request, cluster, nodes), request)
 
 
 def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
@@ -290,16 +290,15 @@ def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vio
     return [_violation("data_missing", names=", ".join(names), cluster=cluster.name, folder=runs.parent / FOLDER)]
 
 
-def nearest(request: Request, cluster: Cluster) -> Request | None:
+def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = ()) -> Request | None:
     """Return the request that is closest to this one and within the limits of some queue, or None.
 
+    `groups`: the machine's nodes, as its scheduler describes them, where the profile does not.
     Closest: the largest share of the asked node-seconds that a queue can give, then the queue asked for, then the
     order of the profile. Nodes and walltime are only ever made smaller, except where a queue has a least number.
     """
     best: tuple[float, int, Request] | None = None
-    queues: dict[str | None, Queue] = {}
-    queues.update(cluster.queues)
-    queues = queues or {request.queue: Queue()}
+    queues = _queues_with_nodes(request, cluster, groups)
     for name, queue in queues.items():
         if queue == Queue(note=queue.note) and name != request.queue in queues:
             continue  # nothing is known of it that would make it better than the queue asked for
@@ -323,6 +322,20 @@ def nearest(request: Request, cluster: Cluster) -> Request | None:
             if best is None or rank[:2] > best[:2]:
                 best = rank
     return best[2] if best else None
+
+
+def _queues_with_nodes(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"]) -> dict[str | None, Queue]:
+    """Return the queues of the profile, else the scheduler's, with no more nodes than the scheduler told of them."""
+    told = dict.fromkeys(queue for group in groups for queue in group.queues) if request.queue is not None else {}
+    found: dict[str | None, Queue] = {}
+    for name in [*(cluster.queues or told)] or [request.queue]:
+        queue = cluster.queues.get(name or "", Queue())
+        there = sum(group.nodes for group in _given(replace(request, queue=name), groups))
+        if there:
+            found[name] = replace(queue, nodes=min(queue.nodes or there, there))
+        elif not groups:
+            found[name] = queue
+    return found
 
 
 def nearest_options(request: Request, other: Request) -> str:

@@ -116,7 +116,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     asked = choose.origins["processes_per_node"] != of_cluster
     # nodes and processes given together can put more on a node than usual; fewer leave the threads as they are
     share = per_node if asked else max(full, per_node)
-    threads = choose.pick("threads", _threads(cluster, cores, full, share), of_cluster)
+    threads = choose.pick("threads", usual_threads(cluster, cores, full, share), of_cluster)
     binding = choose.pick("binding", cluster.binding, of_cluster)
     values, declared, scaling = _values(sources)
     if mode is not None:
@@ -179,7 +179,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     )
 
 
-def _threads(cluster: Cluster, cores: int, full: int, per_node: int) -> int:
+def usual_threads(cluster: Cluster, cores: int, full: int, per_node: int) -> int:
     """Return the threads of a process: the cluster's, but fewer where more processes than usual share a node."""
     if cluster.threads and (per_node <= full or cluster.node.cores == "auto"):
         return cluster.threads

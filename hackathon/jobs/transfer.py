@@ -21,7 +21,7 @@ from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
-from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, usual_threads
 from hackathon.jobs.resolve import declared_parameters as declared
 from hackathon.jobs.sources import cluster_name, environment_here
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
@@ -196,7 +196,7 @@ class _Move:
         for name in ("nodes", "processes", "processes_per_node"):
             self.whys[name] = given if getattr(options, name) else shape
         if options.nodes:
-            if processes % options.nodes:
+            if processes % options.nodes or (options.processes_per_node and per_node * options.nodes != processes):
                 raise RequestError("jobs.shape", nodes=options.nodes, processes=processes, per_node=per_node)
             return options.nodes, processes, processes // options.nodes
         alone = cluster.starter == "local" and not self.gpus and not options.processes_per_node
@@ -218,11 +218,13 @@ class _Move:
         if given:
             self.origins["threads"], self.whys["threads"] = COMMAND_LINE, message("crate.why_given")
             return given
-        if self.same or self.old.threads * per_node <= self.cores:
+        # here they fitted before, and the cores of this machine say nothing of a node's
+        stays = self.same and (per_node <= self.old.processes_per_node or self.here.cluster.node.cores == "auto")
+        if stays or self.old.threads * per_node <= self.cores:
             return self.old.threads
         self.origins["threads"] = f"cluster {self.here.cluster.name}"
         self.whys["threads"] = message("crate.why_threads", cluster=self.here.cluster.name, cores=self.cores)
-        return self.here.cluster.threads or max(1, self.cores // per_node)
+        return usual_threads(self.here.cluster, self.cores, self.full, per_node)
 
     def walltime(self, queue: Queue, nodes: int) -> int:
         """Return the walltime asked for, else the recorded one, cut to what the queue gives."""

@@ -114,8 +114,9 @@ def start(
 
         (job,) = planned.jobs
         chain = create_chain(
-            job.request, job.script, segments, runs_folder=runs_folder, note=note, tags=tags, source=source
-        )
+            job.request, job.script, segments, runs_folder=runs_folder, note=note, tags=tags, source=source,
+            facts=_asked(after),
+        )  # fmt: skip
         return submit_chain(chain, scheduler, after)
     jobs = [(job, _new_id(job.request)) for job in planned.jobs for _ in range(planned.repeat)]
     if planned.preflight is not None:
@@ -126,7 +127,7 @@ def start(
     runs = (
         create(
             job.request, job.script, runs_folder=runs_folder, run_id=run_id, note=note, tags=tags, source=source,
-            parent=parent, facts=dict(facts or {}), files=files,
+            parent=parent, facts={**(facts or {}), **_asked(after)}, files=files,
         )
         for job, run_id in jobs
     )  # fmt: skip
@@ -323,9 +324,15 @@ def _submit_preflight(
         note=note,
         tags=(RECIPE,),
         source=_program(job.request, planned.sources),
+        facts=_asked(after),
     )
     submit(run, _scheduler(job.request), after=after)
     return run, {dependency.FACT: dependency.waits_for(run.id)}
+
+
+def _asked(after: tuple[str, str] | None) -> dict[str, dict[str, Any]]:
+    """Return the fact that keeps which job a run was told to wait for."""
+    return {} if after is None else {dependency.JOB: dependency.waits_for_job(*after)}
 
 
 def _program(request: Request, sources: "Sources") -> snapshot.Source:

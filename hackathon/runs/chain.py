@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hackathon.runs.directory import RunDirectory, new_run_id
 from hackathon.runs.events import job_events
@@ -44,10 +44,11 @@ def create_chain(
     source: "snapshot.Source",
     note: str = "",
     tags: Sequence[str] = (),
+    facts: dict[str, dict[str, Any]] | None = None,
 ) -> list[RunDirectory]:
     """Return the runs of a new chain, first segment first; when one cannot be made, none is left.
 
-    Raises as `create`.
+    `facts` are further files for the first one's `client/`. Raises as `create`.
     """
     import shutil
 
@@ -60,7 +61,7 @@ def create_chain(
         for number, run_id in enumerate(ids):
             run = create(
                 request, script, runs_folder=runs_folder, note=note, tags=tags, source=source, run_id=run_id, chain=ids,
-                parent=ids[number - 1] if number else None,
+                parent=ids[number - 1] if number else None, facts=None if number else facts,
             )  # fmt: skip
             made.append(run)
     except HackathonError:

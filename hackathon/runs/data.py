@@ -1,7 +1,9 @@
 """Data of a project: fetched once into `data/` of the project, checked, and copied to node-local disk on request."""
 
 import contextlib
+import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -35,7 +37,9 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
             ignore.write_text("*\n")
     except OSError as error:
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
-    partial = records / f"{entry.name}.part"
+    # what was begun from another address is not the beginning of this file
+    mark = hashlib.sha256(entry.url.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    partial = records / f"{entry.name}.{mark}.part"
     found = download(entry.url, partial, progress)
     if entry.sha256 is not None and found != entry.sha256.lower():
         partial.unlink()
@@ -66,6 +70,11 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
         write_json(records / f"{entry.name}.json", record)
     except OSError as error:
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
+    begun = re.compile(re.escape(entry.name) + r"(\.[0-9a-f]{8})?\.part")
+    for path in records.iterdir():
+        if begun.fullmatch(path.name):  # from another address, or by an older toolkit, which kept none
+            with contextlib.suppress(OSError):
+                path.unlink()
     return True
 
 

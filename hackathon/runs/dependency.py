@@ -1,11 +1,12 @@
-"""What a run waits for: another run, named in `client/after.json` from the moment the run is made.
+"""What a run waits for: another run, named in `client/after.json`, or a job, in `client/waits.json`.
 
-So the dependency survives a submission that was cut off, and `status` can say why a run never started.
+Both are there from the moment the run is made. So the dependency survives a submission that was cut off, and `status`
+can say why a run never started.
 """
 
 from typing import Any
 
-from hackathon.runs.directory import RunDirectory
+from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.markers import read_final
 from hackathon.runs.states import SUCCEEDED
 from hackathon.text.errors import RequestError
@@ -13,6 +14,8 @@ from hackathon.text.files import read_json
 from hackathon.text.messages import localized, message
 
 FACT = "after"
+JOB = "waits"
+"""The job that `submit --after` named: `submit --again` waits for it as well."""
 FINDINGS = "preflight.json"
 """What the recipe `preflight` leaves in its run."""
 
@@ -22,6 +25,11 @@ def waits_for(run_id: str, *, condition: str = "ok", about: str = "preflight") -
     return {"run": run_id, "condition": condition, "about": about}
 
 
+def waits_for_job(condition: str, job_id: str) -> dict[str, Any]:
+    """Return the fact `client/waits.json`: start only after that job succeeded (`ok`) or ended (`any`)."""
+    return {"condition": condition, "job_id": job_id}
+
+
 def dependency(run: RunDirectory) -> tuple[str, str] | None:
     """Return (`ok` or `any`, job id) that a run has to wait for; None when it waits for nothing, or has waited enough.
 
@@ -29,7 +37,7 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
     """
     other, condition = other_run(run), str(run.client(FACT).get("condition", "ok"))
     if other is None:
-        return None
+        return _named_job(run)
     final = read_final(other)
     if final is not None:  # schedulers forget jobs: only the run's folder knows this one for sure
         if condition == "ok" and final["state"] != SUCCEEDED:
@@ -38,6 +46,20 @@ def dependency(run: RunDirectory) -> tuple[str, str] | None:
     job_id = other.job_id()
     if job_id is None:
         raise RequestError("preflight.no_job", run=run.id, other=other.id)
+    return condition, job_id
+
+
+def _named_job(run: RunDirectory) -> tuple[str, str] | None:
+    """Return the job that `submit --after` named; None where its run is known to have ended as it should."""
+    condition, job_id = (str(run.client(JOB).get(name) or "") for name in ("condition", "job_id"))
+    if not (condition and job_id):
+        return None
+    cluster = run.record().cluster
+    for other in find_runs(run.path.parent):
+        if other.job_id() == job_id and other.known().cluster == cluster:
+            final = read_final(other)
+            if final is not None and (condition == "any" or final["state"] == SUCCEEDED):
+                return None  # the scheduler may have forgotten it; what it refuses otherwise is its own to say
     return condition, job_id
 
 

@@ -39,6 +39,8 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
         stop_before=min(request.stop_before, walltime // 5),
         command=("python", recipe.entry, *option_words(values.values)),
         parameters=values.values,
+        # copying data to the nodes' own disks may take longer than this job has, and it does not look at them
+        variables={name: value for name, value in request.variables.items() if name != "HK_STAGE"},
         metric=recipe.metric,
         metrics={name: asdict(metric) for name, metric in recipe.metrics.items()},
         check=asdict(recipe.check) if recipe.check else None,

@@ -58,7 +58,7 @@ def submit(
 ) -> str:
     """Submit a run and return its job id.
 
-    `after`: (`ok` or `any`, job id) that it waits for; without it, what `client/after.json` names. Raises RequestError:
+    `after`: (`ok` or `any`, job id) that it waits for; without it, what the run's `client/` names. Raises RequestError:
     it was submitted before, or somebody else is submitting it now, or an earlier submission's end is unknown and
     `again` is not given (with `again` the job is looked for by name first, and taken when it is there). SchedulerError
     as the runner raises it: when the scheduler refused, `client/refused.json` says so and the run may be submitted

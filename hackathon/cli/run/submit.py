@@ -55,7 +55,9 @@ def command(
     from hackathon.runs.campaign import plan, program_of, start
 
     if again is not None:
-        _again(again, foreign, as_json)
+        if target is not None or options != Options() or repeat * segments > 1 or preflight or after or note or tags:
+            raise RequestError("cli.again_alone")
+        _again(again, foreign, dry_run, waiting, as_json)
         return
     refuse_repeat(segments, repeat)
     if preflight and segments > 1:
@@ -98,7 +100,7 @@ def _after(text: str | None, runs: Path) -> tuple[str, str] | None:
     return kind, job_id
 
 
-def _again(text: str, foreign: "Foreign", as_json: bool) -> None:
+def _again(text: str, foreign: "Foreign", dry_run: bool, waiting: bool, as_json: bool) -> None:
     from hackathon.cli.budget import admit_again
     from hackathon.cli.options import runs_folder
     from hackathon.cli.shown import finish
@@ -109,4 +111,12 @@ def _again(text: str, foreign: "Foreign", as_json: bool) -> None:
     run = find_run(text, runs_folder())
     places.admit_again(run.path, run.path.parent.parent, foreign)
     admit_again(run, run.path.parent.parent)
-    finish(resubmit(run), False, as_json)
+    if dry_run:
+        job_id, script = run.job_id(), run.files.read("job.sh")
+        if job_id is not None:
+            raise RequestError("runs.submitted_already", run=run.id, job_id=job_id)
+        if script is None:
+            raise RequestError("runs.no_record", run=run.id, path=run.path)
+        click.echo(script, nl=False)
+        return
+    finish(resubmit(run), waiting, as_json)

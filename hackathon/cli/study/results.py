@@ -61,6 +61,11 @@ def command(
         study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
+    if suggest and not advice and (form not in ("table", "json") or plot or curve or baseline or metric):
+        raise RequestError("suggest.alone")
+    of_run = form in ("table", "csv") and not (plot or baseline or metric) and (run is not None or study is None)
+    if curve is not None and not advice and not of_run:
+        raise RequestError("segments.curve_alone")
     if advice:
         if form not in ("table", "json") or plot or curve or suggest:
             raise RequestError("gains.advice_alone")
@@ -71,7 +76,7 @@ def command(
         runs = [run] if run is not None else runs_of(study) if study is not None else []
         show_suggestions(runs, runs[0].id if run is not None else study.id if study else "", as_json=form == "json")
     elif (run is not None or (study is not None and study.tuned)) and (
-        plot or baseline or (form in ("csv", "md") and (run is None or curve is None))  # a curve is CSV anyway
+        plot or baseline or (form in ("csv", "md") and curve is None)  # a curve is CSV anyway
     ):
         raise RequestError("cli.of_scaling_study")
     elif run is not None and curve is not None:

@@ -70,7 +70,10 @@ def command(
     if resume is not None:
         if preflight:
             raise RequestError("preflight.with_resume")
-        if vary:
+        from dataclasses import replace
+
+        others = replace(options, no_project=False) != Options()
+        if vary or counts or others or repeat > 1 or mode != "weak" or note or tags:
             raise RequestError("grid.with_resume")
         campaign, rest = _resumed(resume, target, options, foreign, dry_run)
         if not dry_run:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -283,6 +284,44 @@ def test_init_works_with_a_recipe_of_few_or_no_values(project: Path, declared: s
     assert run(["render", "new"]) == 0
 
 
+def _recipe(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text("print('loss 1')\n")
+    metric = "metric: loss\nmetrics:\n  loss: {pattern: 'loss ([0-9.]+)'}\n"
+    (folder / "recipe.yaml").write_text(f"name: {folder.name}\nframework: torch\nentry: train.py\n{metric}")
+
+
+def test_init_finds_the_recipes_that_the_project_will_find(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "hackathon.yaml").write_text("title: t\n")
+    _recipe(project / "recipes" / "ours")
+    assert run(["init", "--recipe", "ours", "--cluster", "laptop", "a"]) == 0
+    assert run(["init", "--recipe", "./recipes/ours", "--cluster", "laptop", "b"]) == 0
+    assert run(["render", "a"]) == 0 and run(["render", "b"]) == 0
+    # what only an enclosing project has is not the new one's
+    (project / "outer" / "project.yaml").parent.mkdir()
+    (project / "outer" / "project.yaml").write_text("name: outer\ncommand: python train.py\n")
+    _recipe(project / "outer" / "recipes" / "theirs")
+    assert run(["init", "--recipe", "./outer/recipes/theirs", "--cluster", "laptop", "outer/inner"]) == 2
+    assert "recipes/theirs" in capsys.readouterr().err and not (project / "outer" / "inner").exists()
+
+
+@pytest.mark.parametrize("name", ["torch-ddp", "mine"])
+def test_init_refuses_a_recipe_that_its_name_does_not_lead_to(
+    project: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    _recipe(project / "elsewhere" / name)
+    words = ["init", "--recipe", f"./elsewhere/{name}", "--cluster", "laptop"]
+    for more in ([], ["--copy"]):
+        assert run([*words, *more, "new"]) == 2
+        said = capsys.readouterr().err
+        assert str(project / "elsewhere" / name) in said and str(project / "new" / "recipes" / name) in said
+        assert not (project / "new").exists()
+    shutil.copytree(project / "elsewhere" / name, project / "new" / "recipes" / name)
+    assert run(["init", "--recipe", f"./new/recipes/{name}", "--cluster", "laptop", "new"]) == 0
+    assert run(["render", "new"]) == 0
+    assert run(["init", "--recipe", name, "--cluster", "laptop", "other"]) == (0 if name == "torch-ddp" else 2)
+
+
 def test_init_around_own_code_changes_nothing_of_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "train.py").write_text("print('mine')\n")
     assert (
@@ -395,6 +434,21 @@ def test_results_of_one_run(project: Path, capsys: pytest.CaptureFixture[str]) -
         stream.write('{"t": 1, "step": 5, "loss": 0.5}\n')
     assert run(["results", "--curve", "loss", "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == "step,loss"
+    for words in (["--json"], ["--format", "md"], ["--plot", "p.svg"], ["--baseline", "abcd"], ["--metric", "loss"]):
+        assert run(["results", "--curve", "loss", *words]) == 2
+        said = capsys.readouterr()
+        assert "CSV of one run" in said.err and not said.out
+    for words in (
+        ["--format", "csv"],
+        ["--plot", "p.svg"],
+        ["--curve", "loss"],
+        ["--metric", "x"],
+        ["--baseline", "a"],
+    ):
+        assert run(["results", "--suggest", *words]) == 2
+        said = capsys.readouterr()
+        assert "--suggest goes with --json alone" in said.err and not said.out
+    assert not (project / "p.svg").exists()
 
 
 @pytest.mark.parametrize(("value", "styled"), [("1", False), ("", True)])

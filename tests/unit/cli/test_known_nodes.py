@@ -7,6 +7,7 @@ import pytest
 
 from hackathon.cli.main import run
 from hackathon.schedulers import known_nodes
+from hackathon.schedulers.profiles import load_cluster
 from hackathon.schedulers.slurm.parse import FIELD
 
 ROWS = (
@@ -54,6 +55,44 @@ def test_what_no_node_has_is_refused(
     calls: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], wanted: list[str]
 ) -> None:
     assert told(capsys, *words) == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "nearest"),
+    [
+        (("--queue", "main", "--nodes", "8"), "--queue main --nodes 6 "),
+        (("--queue", "small", "--nodes", "2"), "--queue main --nodes 2 "),
+        (("--nodes", "8"), "--nodes 7 "),
+        (("--queue", "mian"), "--queue main --nodes 1 "),
+        (("--queue", "mian", "--nodes", "50"), "--queue main --nodes 6 "),
+    ],
+)
+def test_the_nearest_request_is_one_that_is_accepted(
+    calls: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], nearest: str
+) -> None:
+    assert run(["check", *words]) == 2
+    (told,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("nearest"))
+    assert told.partition(": ")[2].startswith(nearest)
+    assert run(["check", *told.partition(": ")[2].split()]) == 0
+
+
+def test_a_queue_of_the_profile_that_has_no_nodes_is_not_the_nearest(
+    calls: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    profile = calls.parent / "templates" / "clusters" / "far.yaml"
+    profile.parent.mkdir(parents=True)
+    profile.write_text(
+        "name: far\nscheduler: slurm\nnode: {cores: 4}\nprocesses_per_node: 1\nstarter: srun\n"
+        "queues: {gone: {nodes: 9}, small: {nodes: 9}, main: {nodes: 3}}\n"
+    )
+    from hackathon.jobs.check import nearest
+    from hackathon.jobs.options import Options
+    from hackathon.jobs.resolve import resolve
+    from hackathon.jobs.sources import find_sources
+
+    sources = find_sources(None, Options(cluster="far", queue="gone", nodes=9))
+    told = nearest(resolve(sources), sources.cluster, known_nodes.known_nodes(load_cluster("slurm", [])))
+    assert told is not None and (told.queue, told.nodes) == ("main", 3)
 
 
 def test_memory(calls: Path, capsys: pytest.CaptureFixture[str]) -> None:

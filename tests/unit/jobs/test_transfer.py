@@ -147,6 +147,39 @@ def test_threads_stay_where_the_cores_are(tmp_path: Path, here: Path) -> None:
     assert new.threads == 16 and any(each.name == "threads" for each in changes)
 
 
+def test_threads_leave_room_where_more_processes_share_a_node(tmp_path: Path, here: Path) -> None:
+    old = recorded(tmp_path, threads=18, processes=2)
+    assert old.processes_per_node == 2
+    for options, wanted in (
+        ({"processes": 4}, 18), ({"nodes": 1, "processes": 36}, 1), ({"nodes": 1, "processes": 4}, 1),
+        ({"nodes": 1, "processes": 4, "threads": 18}, 18), ({"walltime": 600}, 18),
+    ):  # fmt: skip
+        assert moved(old, here, foreign=False, **options)[0].threads == wanted
+    few = recorded(tmp_path, threads=4, processes=2)
+    assert moved(few, here, foreign=False, nodes=1, processes=4)[0].threads == 4, "there are cores for them"
+    auto = replace(old, cluster="laptop")  # cores of this machine, which say nothing of a node
+    assert moved(auto, here, foreign=False, nodes=1, processes=4)[0].threads == 18
+    told = next(each for each in moved(old, here, foreign=False, nodes=1, processes=36)[1] if each.name == "threads")
+    assert (told.old, told.new) == ("18", "1")
+
+
+def test_a_new_cluster_s_threads_leave_room_too(tmp_path: Path, here: Path) -> None:
+    (here / "templates" / "clusters" / "big.yaml").write_text(f"{BIG}threads: 8\n")
+    old = recorded(tmp_path, threads=18, processes=2)
+    assert moved(old, here, cluster="big")[0].threads == 8
+    assert moved(old, here, cluster="big", nodes=1, processes=8)[0].threads == 4
+
+
+def test_processes_per_node_that_do_not_fit_are_refused(tmp_path: Path, here: Path) -> None:
+    old = recorded(tmp_path)
+    with pytest.raises(RequestError) as caught:
+        moved(old, here, foreign=False, nodes=2, processes=8, processes_per_node=2)
+    assert caught.value.id == "jobs.shape"
+    new, _ = moved(old, here, foreign=False, nodes=4, processes=8, processes_per_node=2)
+    assert (new.nodes, new.processes, new.processes_per_node) == (4, 8, 2)
+    assert moved(old, here, foreign=False, nodes=2, processes_per_node=1)[0].processes == 2
+
+
 def test_a_launcher_that_is_not_there(tmp_path: Path, here: Path) -> None:
     old = recorded(tmp_path, launcher="mpirun")
     new, changes = moved(old, here, cluster="big")

@@ -1,5 +1,6 @@
 """The engine of every submission: what is planned, what a study holds, and what older studies still mean."""
 
+import contextlib
 import json
 import shutil
 import time
@@ -15,14 +16,15 @@ from hackathon.jobs.options import Options
 from hackathon.jobs.plan import Plan
 from hackathon.jobs.render import render
 from hackathon.jobs.sources import find_sources
-from hackathon.runs.campaign import begin, plan, request_of, resume, start, start_in_turn
+from hackathon.runs.campaign import begin, plan, request_of, resubmit, resume, start, start_in_turn
+from hackathon.runs.create import create
 from hackathon.runs.directory import find_runs
 from hackathon.runs.record import StudyPoint
 from hackathon.runs.status import status
 from hackathon.runs.study import Point, Study, find_studies, runs_of
 from hackathon.scaling.collect import study_results
 from hackathon.schedulers import registry
-from hackathon.schedulers.base import Submission
+from hackathon.schedulers.base import SchedulerError, Submission
 from hackathon.text.errors import RequestError
 from support.paths import SAMPLES
 from support.runs import FakeScheduler, write_event
@@ -55,6 +57,19 @@ def scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
 def planned(vary: Sequence[str], counts: Sequence[int], repeat: int = 1, **more: Any) -> Plan:
     sources = find_sources(None, Options())
     return plan(sources, grid(sources, read_axes(vary, sources), counts, "weak", repeat), repeat=repeat, **more)
+
+
+def waits_of(scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str] | None]:
+    """Return a list that fills with what the scheduler is told to wait for."""
+    waits: list[tuple[str, str] | None] = []
+    plain = scheduler.submit_argv
+
+    def submit_argv(submission: Submission) -> list[str]:
+        waits.append(submission.after)
+        return plain(submission)
+
+    monkeypatch.setattr(scheduler, "submit_argv", submit_argv)
+    return waits
 
 
 def test_a_plan_holds_scripts_and_the_cost_of_all(project: Path) -> None:
@@ -143,6 +158,63 @@ def test_a_dry_run_of_a_resumed_study_submits_nothing(
     assert "0 jobs" in capsys.readouterr().err and len(scheduler.jobs()) == 2
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--processes", "1"), ("-p", "lr=0.3"), ("--walltime", "60"), ("--cluster", "laptop"), ("--in-place",),
+     ("--repeat", "2"), ("--note", "x"), ("--tag", "x"), ("--mode", "strong"), ("--vary", "lr=1")],
+)  # fmt: skip
+def test_a_resumed_study_takes_no_other_plan(
+    project: Path, scheduler: FakeScheduler, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    study = begin(planned([], [1, 2])).study
+    assert run(["scale", "--resume", study.id, *words]) == 2
+    assert "--resume" in capsys.readouterr().err and not runs_of(study) and not scheduler.jobs()
+    assert run(["scale", "--resume", study.id, "--no-project", "--force", "--max-queued", "1", "--mode", "weak"]) == 0
+    assert len(runs_of(study)) == 1
+
+
+def test_a_dry_run_of_what_is_submitted_again_submits_nothing(
+    project: Path, scheduler: FakeScheduler, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HACKATHON_WALLTIME", "120")
+    job = planned([], [1]).jobs[0]
+    made = create(job.request, job.script, runs_folder=project / "runs")
+    capsys.readouterr()
+    assert run(["submit", "--again", made.id, "--dry-run"]) == 0
+    assert capsys.readouterr().out == job.script.job
+    for words in (["--walltime", "60"], ["-p", "lr=1"], ["--note", "x"], ["--segments", "2"], ["--after", made.id],
+                  ["--in-place"], ["--preflight"], ["toy"]):  # fmt: skip
+        assert run(["submit", "--again", made.id, *words]) == 2
+        assert "--again submits a run as it was made" in capsys.readouterr().err
+    assert not scheduler.jobs() and not made.submitting()[0]
+    waited: list[str] = []
+    monkeypatch.setattr("hackathon.cli.run.wait.wait", lambda runs: waited.extend(each.id for each in runs) or [])
+    assert run(["submit", "--again", made.id, "--wait", "--trust", "--json"]) == 0
+    assert len(scheduler.jobs()) == 1 and waited == [made.id]
+    capsys.readouterr()
+    assert run(["submit", "--again", made.id, "--dry-run"]) == 2, "it was submitted"
+    assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["one", "repeated", "chain", "preflight"])
+def test_what_was_refused_waits_all_the_same_when_it_is_submitted_again(
+    project: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    waits = waits_of(scheduler, monkeypatch)
+    whole = plan(find_sources(None, Options()), repeat=2 if kind == "repeated" else 1, preflight=kind == "preflight")
+    (scheduler.spool / "refuse").write_text("no")
+    with contextlib.suppress(SchedulerError):  # a preflight's is raised at once
+        start(whole, after=("any", "7"), segments=2 if kind == "chain" else 1)
+    (scheduler.spool / "refuse").unlink()
+    waits.clear()
+    made = find_runs(project / "runs")[::-1]
+    assert len(made) == (2 if kind in ("repeated", "chain") else 1)
+    for each in made:
+        assert resubmit(each).failure is None
+    wanted = [("any", "7")] if kind != "chain" else [("any", "7"), ("any", str(made[0].job_id()))]
+    assert list(dict.fromkeys(waits)) == wanted
+
+
 def test_a_resumed_grid_submits_what_was_meant_then(project: Path, scheduler: FakeScheduler) -> None:
     first = begin(planned(["lr=0.2,0.1"], [1]))
     assert len(first.advance(1)) == 1
@@ -158,14 +230,7 @@ def test_a_resumed_grid_submits_what_was_meant_then(project: Path, scheduler: Fa
 def test_jobs_in_turn_wait_for_the_one_before(
     project: Path, scheduler: FakeScheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waits: list[tuple[str, str] | None] = []
-    plain = scheduler.submit_argv
-
-    def submit_argv(submission: Submission) -> list[str]:
-        waits.append(submission.after)
-        return plain(submission)
-
-    monkeypatch.setattr(scheduler, "submit_argv", submit_argv)
+    waits = waits_of(scheduler, monkeypatch)
     outcomes = start_in_turn(planned([], [1, 2, 4]), tags=["measure"])
     assert [outcome.run.request().processes for outcome in outcomes] == [1, 2, 4]
     first, second, _ = (str(outcome.job_id) for outcome in outcomes)

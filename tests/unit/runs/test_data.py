@@ -20,7 +20,10 @@ import yaml
 from hackathon.cli.main import run
 from hackathon.config.recipe import Data
 from hackathon.jobs.data import missing, variables
+from hackathon.jobs.options import Options
+from hackathon.jobs.sources import find_sources
 from hackathon.runs import data
+from hackathon.runs.campaign import plan
 from hackathon.runs.source.snapshot import take
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 
@@ -134,6 +137,23 @@ def test_what_is_here_is_kept_until_the_next_call(server: Server, tmp_path: Path
     assert server.seen[-1] == "bytes=100000-" and (tmp_path / "big.bin").read_bytes() == CONTENT
 
 
+def test_another_address_begins_anew(server: Server, tmp_path: Path) -> None:
+    other = bytes(reversed(CONTENT))
+    server.files |= {"/right.bin": other, "/big.bin.more": CONTENT}
+    for name in ("big.bin", "big.bin.more"):
+        server.cut = [100_000, 0, 0]
+        with pytest.raises(UnavailableError):
+            data.fetch(Data(name, server.url(name)), tmp_path)
+    (tmp_path / ".hackathon" / "big.bin.part").write_bytes(CONTENT[:9])  # of an older toolkit, which kept no address
+    server.cut, server.seen = [], []
+    assert data.fetch(Data("big.bin", server.url("right.bin")), tmp_path)
+    assert server.seen == [None] and (tmp_path / "big.bin").read_bytes() == other
+    (left,) = (tmp_path / ".hackathon").glob("*.part")
+    assert left.name.startswith("big.bin.more."), "what was begun of this one is of no use, the other one's is"
+    assert data.fetch(Data("big.bin.more", server.url("big.bin.more")), tmp_path)
+    assert server.seen[-1] == "bytes=100000-" and (tmp_path / "big.bin.more").read_bytes() == CONTENT
+
+
 def test_a_server_without_ranges_sends_all_again(server: Server, tmp_path: Path) -> None:
     server.ranges, server.cut = False, [100_000]
     assert data.fetch(Data("big.bin", server.url("big.bin"), _sum(CONTENT)), tmp_path)
@@ -142,10 +162,14 @@ def test_a_server_without_ranges_sends_all_again(server: Server, tmp_path: Path)
 
 def test_a_longer_rest_of_another_file_is_dropped(server: Server, tmp_path: Path) -> None:
     server.files["/small"] = b"small"
-    (tmp_path / ".hackathon").mkdir()
-    (tmp_path / ".hackathon" / "small.part").write_bytes(b"x" * 99)
+    server.cut = [2, 0, 0]
+    with pytest.raises(UnavailableError):
+        data.fetch(Data("small", server.url("small"), _sum(b"small")), tmp_path)
+    (begun,) = (tmp_path / ".hackathon").glob("small.*.part")
+    begun.write_bytes(b"x" * 99)
+    server.cut, server.seen = [], []
     assert data.fetch(Data("small", server.url("small"), _sum(b"small")), tmp_path)
-    assert (tmp_path / "small").read_bytes() == b"small"
+    assert server.seen == ["bytes=99-", None] and (tmp_path / "small").read_bytes() == b"small"
 
 
 def test_a_wrong_checksum_leaves_nothing(server: Server, tmp_path: Path) -> None:
@@ -217,7 +241,8 @@ def test_hostile_archives_write_nothing_outside(kind: str, server: Server, tmp_p
         data.fetch(Data("x", server.url("x"), unpack="zip" if "zip" in kind else "tar"), folder)
     assert caught.value.hint
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} - {"project", "project/data"}
-    assert names == {"project/data/.gitignore", "project/data/.hackathon", "project/data/.hackathon/x.part"}
+    begun = {name for name in names if name.startswith("project/data/.hackathon/x.") and name.endswith(".part")}
+    assert len(begun) == 1 and names - begun == {"project/data/.gitignore", "project/data/.hackathon"}
 
 
 def test_a_full_disk_says_so(server: Server, tmp_path: Path) -> None:
@@ -270,6 +295,10 @@ def test_command_line(project: Path, capsys: pytest.CaptureFixture[str]) -> None
     output = capsys.readouterr().out
     request = json.loads(output)["request"]
     assert request["variables"]["HK_STAGE"] == "big.bin" and request["variables"]["HK_DATA"] == str(project / "data")
+    planned = plan(find_sources(None, Options(walltime=600)), preflight=True)
+    assert planned.preflight is not None and planned.jobs[0].request.variables["HK_STAGE"] == "big.bin"
+    staged = planned.preflight.request.variables
+    assert "HK_STAGE" not in staged and staged["HK_DATA"] == str(project / "data"), "it has seconds, not minutes"
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hackathon.runs.create import create
-from hackathon.runs.dependency import FACT, dependency, finding, waits_for
+from hackathon.runs.dependency import FACT, JOB, dependency, finding, waits_for
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import RunStatus, status
 from hackathon.runs.submit import submit
@@ -77,6 +77,23 @@ def test_a_submission_that_was_cut_off_waits_all_the_same(
     run.write_client("submitting", {"t": 1.0, "pid": 0})
     submit(run, scheduler, again=True)
     assert scheduler.after[-1] == ("ok", job)
+
+
+def test_a_job_that_was_named_is_waited_for_until_it_is_known_to_be_over(
+    ahead: RunDirectory, scheduler: Listening
+) -> None:
+    """Schedulers forget jobs, and refuse a dependency on what they do not know."""
+    job = submit(ahead, scheduler)
+
+    def waits(condition: str, number: str) -> tuple[str, str] | None:
+        facts = {JOB: {"condition": condition, "job_id": number}}
+        return dependency(create(request(ahead.path.parents[1]), SCRIPT, runs_folder=ahead.path.parent, facts=facts))
+
+    assert waits("any", job) == ("any", job) and waits("ok", "7") == ("ok", "7"), "of another folder"
+    write_json(ahead.path / "final.json", {"state": "FAILED"})
+    assert waits("any", job) is None and waits("ok", job) == ("ok", job), "the scheduler says no"
+    write_json(ahead.path / "final.json", {"state": "SUCCEEDED"})
+    assert waits("any", job) is None and waits("ok", job) is None and waits("ok", "7") == ("ok", "7")
 
 
 def test_nothing_is_waited_for_without_a_job(run: RunDirectory, ahead: RunDirectory, scheduler: Listening) -> None:

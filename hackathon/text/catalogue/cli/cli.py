@@ -141,6 +141,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "--recipe 名前 か --command コマンド のどちらか一方を指定してください",
     ),
     "init_one_of_hint": ("`hackathon recipes` lists recipes", "レシピの一覧は `hackathon recipes`"),
+    "recipe_elsewhere": (
+        "a project names its recipe, and this name does not lead to {folder}",
+        "project.yaml にはレシピ名を書きますが、この名前では {folder} が見つかりません",
+    ),
+    "recipe_elsewhere_hint": (
+        "copy the recipe to {place}",
+        "レシピを {place} にコピーしてください",
+    ),
     "init_values": ("the command uses {names}: give a value", "コマンド中の {names} に値が必要です"),
     "init_values_hint": ("e.g. {example}", "例: {example}"),
     "no_parameter": ("recipe {recipe} has no parameter {name!r}", "レシピ {recipe} にパラメータ {name!r} はありません"),
@@ -177,6 +185,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{scheduler} では、ツールキットから会話型ジョブを開始できません",
     ),
     "shell_missing": ("{command} was not found on this machine", "このマシンに {command} が見つかりません"),
+    "again_alone": (
+        "--again submits a run as it was made; only --dry-run, --wait, --trust and --json go with it",
+        "--again は実行を作成時のまま投入します。併用できるのは --dry-run、--wait、--trust、--json だけです",
+    ),
+    "again_alone_hint": (
+        "for other options, submit a new run without --again",
+        "ほかのオプションを使うときは、--again を付けずに新しく投入してください",
+    ),
     "no_job_yet": ("run {run} has no job yet", "実行 {run} にはまだジョブがありません"),
     "submit_stopped": (
         "{done} submitted, {left} not submitted; stopped at the first error",

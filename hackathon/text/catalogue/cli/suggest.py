@@ -31,6 +31,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "No throughput was found. `hackathon results --suggest {name!q}` shows the lines that look like one",
         "スループットが見つかりません。`hackathon results --suggest {name!q}` でそれらしい行を確認できます",
     ),
+    "alone": ("--suggest goes with --json alone", "--suggest と併用できるのは --json だけです"),
     "only_command": (
         "--from-log describes the output of your own command",
         "--from-log は自分のコマンドの出力に使います",

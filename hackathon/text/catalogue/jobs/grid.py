@@ -52,9 +52,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "組み合わせは {count} 件で、上限の {limit} 件を超えます",
     ),
     "too_large_hint": ("vary fewer values, or measure in several studies", "値を減らすか、複数の測定に分けてください"),
-    "with_resume": ("--vary and --resume cannot be combined", "--vary と --resume は同時に使えません"),
+    "with_resume": (
+        "a resumed study keeps what was planned: --vary, job options, --mode, --repeat, --note and --tag cannot be "
+        "combined with --resume",
+        "再開した測定の計画は変わりません。--vary、ジョブのオプション、--mode、--repeat、--note、--tag は --resume と"
+        "同時に使えません",
+    ),
     "with_resume_hint": (
-        "a resumed study keeps its points; for others, start a new study",
-        "再開した測定の点は変わりません。別の点は新しい測定にしてください",
+        "leave them out, or start a new study",
+        "これらを外すか、新しい測定を始めてください",
     ),
 }

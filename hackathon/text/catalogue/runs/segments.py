@@ -34,6 +34,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "training is not complete, and no segments are left",
         "学習は未完了で、残りのセグメントはありません",
     ),
+    "curve_alone": (
+        "--curve prints the CSV of one run: no study, other format, --plot, --baseline or --metric",
+        "--curve は 1 つの実行の推移を CSV で出力します。測定（study）やほかの形式、--plot、--baseline、--metric とは"
+        "併用できません",
+    ),
     "no_curve": (
         "no values of {metric!r} over time in {run}; available: {names}",
         "{run} に {metric!r} の推移はありません。あるもの: {names}",
