@@ -114,6 +114,7 @@ def check_team(folder: Path | None, team: str) -> "Event | None":
 def _tell(door: "Endpoint", title: str) -> None:
     """Print how to reach the dashboard from the user's own computer."""
     import shlex
+    from ipaddress import ip_address
 
     from hackathon.cli.show import printable
     from hackathon.web.dashboard.endpoint import host_name
@@ -122,9 +123,10 @@ def _tell(door: "Endpoint", title: str) -> None:
     if door.path is not None:
         forward, address = f"{LOCAL_PORT}:{door.path}", f"http://localhost:{LOCAL_PORT}/"
     else:
-        forward = f"{door.port}:{door.address}:{door.port}"
+        inside = f"[{door.address}]" if ":" in door.address else door.address
+        forward = f"{door.port}:{inside}:{door.port}"
         address = f"http://localhost:{door.port}/enter?token={door.token}"
-    if door.path is not None or door.address == "127.0.0.1":
+    if door.path is not None or ip_address(door.address).is_loopback:
         click.echo(message("dashboard.open", title=title))
         click.echo(f"  ssh -L {shlex.quote(forward)} {_user()}@{host}")
         click.echo(message("dashboard.then"))

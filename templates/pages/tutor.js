@@ -38,9 +38,11 @@
     setTimeout(() => (button.textContent = words), SHOWN);
   });
 
-  // A form that was sent is not sent a second time; what it does is told on the next page.
+  // A form that does something is not sent a second time; what it does is told on the next page. One that only asks is
+  // sent as often as somebody chooses: what was chosen last is what counts.
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (form.method !== "post") return;
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = "yes";
   });

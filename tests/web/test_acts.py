@@ -17,6 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.access.ownership import look
+from hackathon.access.trust_record import TRUST, remember
 from hackathon.board.board import Board, Post, reply
 from hackathon.board.directory import make_place
 from hackathon.board.entry import Entry
@@ -31,6 +33,7 @@ from hackathon.web.dashboard.access import same_origin
 from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.form_guard import HOURS, FormGuard
 from hackathon.web.dashboard.forms import FormRefused
+from support.accounts import public_folder as public_folder  # a fixture
 from support.pages.dashboard import Answer, Served, Told, serving
 from support.pages.rendered import HOSTILE, NOT_SHOWN, Reader
 from support.patience import until
@@ -134,6 +137,48 @@ def test_a_post_carries_what_the_diagnosis_found(served: Served, folder: Path) -
     assert second.title == "GPU 0 is out of memory"
     empty = served.send({"token": served.token(), "back": "/en/board", "act": "post", "text": " \n"})
     assert empty.status == 409 and "This was not done" in empty.body and len(written(folder)) == 2
+
+
+def test_a_post_about_a_run_that_goes_on_is_not_called_one_about_a_failure(served: Served, folder: Path) -> None:
+    still = {"state": "RUNNING", "rule": "", "part": "", "told": None, "ended": None, "progress": time.time() - 1500}
+    served.watch.tell(entry(folder, started=time.time() - 1800, **still))
+    for language, words, wrong in (
+        ("en", "Post about this run", "this failure"),
+        ("ja", "この実行について", "この失敗"),
+    ):
+        html = served.page_with_forms(f"/{language}/now")
+        assert words in html and wrong not in html
+
+
+def test_nothing_is_written_for_an_event_that_nobody_trusted(
+    folder: Path, public_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "settings"))
+    source = Catalog((entry(folder),), event=event_of(public_folder), event_folder=public_folder, live=True)
+    file = public_folder / "hackathon.yaml"
+    file.write_text("title: E\nshared: shared\n")
+    file.chmod(0o666)  # anybody could have written it, and named any directory as its board
+    request = ask(public_folder)
+    before = written(public_folder)
+    about = {"back": "/en/now", "run": key_of(source.summaries[0].project, source.summaries[0].id), "text": "mine"}
+    with serving(socket_door(folder / "door" / "s", writes=True), folder / "cache", Told(source)) as served:
+        for form in (
+            fields(served, request, "take"),
+            {**about, "token": served.token(), "act": "post"},
+            {**about, "token": served.token(), "act": "tell", "wanted": "rerun"},
+        ):
+            answer = served.send(form)
+            assert answer.status == 409 and "hackathon trust" in answer.body, form["act"]
+        assert written(public_folder) == before
+        monkeypatch.setenv("HACKATHON_SHARED", str(public_folder / "shared"))  # the account itself names the board
+        assert served.send(fields(served, request, "take")).status == 303
+        monkeypatch.delenv("HACKATHON_SHARED")
+        remember(look(file), TRUST)
+        assert served.send(fields(served, request, "answer", "Halve the batch.")).status == 303
+        (folder / "settings").rename(folder / "forgotten")
+        file.chmod(0o644)  # nobody else can write it any more
+        assert served.send(fields(served, request, "solve", "It was the batch.")).status == 303
+    assert len(written(public_folder)) == len(before) + 3
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from hackathon.cli.dashboard import event_and_folders
+from hackathon.cli.dashboard import _tell, event_and_folders
 from hackathon.cli.main import run
 from hackathon.text.errors import RequestError
+from hackathon.web.dashboard.endpoint import Endpoint
 from support.patience import STRETCH
 from support.samples.event import write_event
 
@@ -219,6 +220,31 @@ def test_an_address_that_others_reach_needs_a_flag_and_warns(event: Path, settin
         _, error = running.end()
     assert "can be reached from other machines" in error
     assert "not encrypted" in error
+
+
+@pytest.mark.parametrize(
+    ("address", "forward"),
+    [
+        ("::1", r"8123:\[::1\]:8123"),
+        ("127.0.0.1", r"8123:127\.0\.0\.1:8123"),
+        ("127.0.0.2", r"8123:127\.0\.0\.2:8123"),
+        ("::", None),
+        ("10.1.2.3", None),
+        ("2001:db8::7", None),
+    ],
+)
+def test_only_addresses_that_others_reach_are_warned_of(
+    address: str, forward: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as listener:
+        _tell(Endpoint(listener, address=address, port=8123, token="0" * 32), "Event")
+    told = capsys.readouterr()
+    words = re.search(r"ssh -L (\S+) ", told.out)
+    if forward is None:
+        assert words is None and "can be reached from other machines" in told.err
+    else:
+        assert words and re.fullmatch(forward, words[1].strip("'")) and told.err == ""
+        assert "  http://localhost:8123/enter?token=" in told.out
 
 
 def test_what_is_shown(event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

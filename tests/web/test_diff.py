@@ -103,11 +103,13 @@ def test_files_that_came_went_are_binary_long_or_not_kept(project: Path) -> None
         "data.bin": b"\0\1",
         "long.txt": "z\n" * 9000,
         "away.py": None,
+        "empty.py": "",
     }
     for run, names in (
-        (first, ("gone.py", "data.bin", "long.txt", "away.py")),
-        (second, ("new.py", "data.bin", "long.txt", "away.py")),
+        (first, ("gone.py", "data.bin", "long.txt", "away.py", "ends.py")),
+        (second, ("new.py", "data.bin", "long.txt", "away.py", "ends.py", "empty.py")),
     ):
+        contents["ends.py"] = "x = 1\r\n" if run == first else "x = 1\n"
         record = json.loads((run / "source.json").read_text())
         for name in names:
             content = contents[name]
@@ -122,6 +124,8 @@ def test_files_that_came_went_are_binary_long_or_not_kept(project: Path) -> None
     assert found == {
         "away.py": ("changed", False, "its content was not saved"),
         "data.bin": ("changed", False, "not a text file"),
+        "empty.py": ("new", False, "empty file"),
+        "ends.py": ("changed", False, "its lines are equal; line endings or encoding may differ"),
         "gone.py": ("gone", True, ""),
         "latest": ("changed", False, f"→ {first.name} · → {second.name}"),
         "long.txt": ("changed", False, "too long to compare line by line"),

@@ -250,6 +250,23 @@ def test_what_is_missing_is_told_with_its_line(written: tuple[Path, str, str], e
     assert "team Aurora: `done`" not in told and "`occasion`" not in told
 
 
+def test_a_size_that_was_tried_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "event"
+    event_2019(folder, surveys=None)
+    tried = [Sample(1, 900.0), *(Sample(count, None, "FAILED", exit_code=1) for count in (2, 4))]
+    write_study(folder / "Aurora" / "train", tried, team="Aurora", start=START)
+    monkeypatch.setenv("HACKATHON_LANG", "en")
+    assert hackathon(["event", "report", str(folder), "--to", str(tmp_path / "out"), "--no-ask"]) == 0
+    text = _section((tmp_path / "out" / "report.md").read_text("utf-8"), "Results of the teams")
+    (aurora,) = [part for part in text.split("\n### ") if part.startswith("Aurora")]
+    assert "No speed-up is recorded." in aurora and "measured" not in aurora
+    japanese = (tmp_path / "out" / "report.ja.md").read_text("utf-8")
+    assert "速度向上の記録はありません。" in japanese and "より大きな規模" not in japanese
+    assert "team Aurora: no study has a valid result beyond its base" in capsys.readouterr().err
+
+
 def test_a_team_that_left_hackathon_yaml_is_told_and_left_out(event: Path) -> None:
     found = load_event(event)
     source = _source(event, teams=found.teams[1:])

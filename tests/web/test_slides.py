@@ -123,6 +123,29 @@ def test_slower_is_said_and_a_look_at_a_node_is_no_program(tmp_path: Path, monke
     assert "0.747 times as fast" in report and "5,000" not in report
 
 
+@pytest.mark.parametrize(
+    ("speeds", "said"),
+    [
+        ((1000.0, 3200.0, 900.0), "3.2 × on 4 processes (base: 1), parallel efficiency 80.0 %"),
+        ((1000.0, 3200.0, 2900.0), "3.2 × on 4 processes (base: 1), parallel efficiency 80.0 %"),
+        ((1000.0, 900.0, 800.0), "Slower on 4 processes: 0.9 × (base: 1), parallel efficiency 22.5 %"),
+    ],
+)
+def test_the_largest_speedup_is_told_as_everywhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, speeds: tuple[float, ...], said: str
+) -> None:
+    folder = tmp_path / "event"
+    event_2019(folder, surveys=None)
+    samples = [Sample(count, speed) for count, speed in zip((1, 4, 8), speeds, strict=True)]
+    write_study(folder / "Aurora" / "train", samples, team="Aurora", start=START)
+    _slides(monkeypatch, folder, "Aurora", "--to", str(tmp_path / "x.md"), "--lang", "en")
+    _slides(monkeypatch, folder, "Aurora", "--to", str(tmp_path / "x.html"), "--lang", "en")
+    for name, head in (("x.md", "## {}\n"), ("x.html", "<h2>{}</h2>")):
+        text = (tmp_path / name).read_text("utf-8")
+        assert said in text, name
+        assert (head.format("No speed-up") in text) == (speeds[1] < speeds[0]), name
+
+
 def test_it_tells_what_was_hard_and_what_solved_it(made: dict[str, str]) -> None:
     text = made["en"]
     row = next(line for line in text.splitlines() if "horovod" in line and line.startswith("|"))

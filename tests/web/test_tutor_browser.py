@@ -300,6 +300,26 @@ def test_buttons_copy_and_what_is_typed_stays_while_the_page_changes(browser: Br
     page.context.close()
 
 
+def test_a_choice_is_made_again_while_a_page_is_on_its_way_and_a_post_is_not_sent_twice(
+    browser: Browser, standing: Scene
+) -> None:
+    page = opened(browser, standing)
+    page.goto(f"{standing.origin}/en/board")
+    page.evaluate(
+        "() => { const field = document.querySelector('main input[type=search]');"
+        " for (field.value of ['first', 'second']) field.form.requestSubmit() }"
+    )
+    page.wait_for_url(re.compile("find=(first|second)"))
+    assert "find=second" in page.url, "what was chosen last"
+    kept_back = page.evaluate(
+        "() => { const form = document.querySelector('#form-new'); const found = [];"
+        " document.addEventListener('submit', (sent) => { found.push(sent.defaultPrevented); sent.preventDefault() });"
+        " form.requestSubmit(); form.requestSubmit(); return found }"
+    )
+    assert kept_back == [False, True]
+    page.context.close()
+
+
 def test_who_wishes_is_notified_also_behind_other_pages(browser: Browser, standing: Scene) -> None:
     page = opened(browser, standing, permissions=["notifications"], **MODES["wide"])
     page.evaluate(

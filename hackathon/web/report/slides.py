@@ -9,10 +9,9 @@ from hackathon.board.entry import clean_line
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of, run_key
+from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, results_of, run_key
 from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
-from hackathon.scaling.doubts import is_false
 from hackathon.scaling.show import doubt_mark, remarks
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import language, localized, message
@@ -42,8 +41,6 @@ class PointRow:
     repeats: int
     doubted: str = ""
     """The mark of the doubts about it; empty without any."""
-    is_false: bool = False
-    """Whether its result is false."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +86,10 @@ class Deck:
     """(what, before, after)."""
     files: tuple[str, ...]
     """Which files of the program differ between the two, in words."""
+    best: Reached | None
+    """The largest speed-up, as everywhere else; None without any."""
     study: str
-    """The id of the study with the largest speed-up; empty without any."""
+    """The id of the study that reached it; empty without any."""
     mode: str
     unit: str
     base: int
@@ -108,8 +107,9 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         return None
     studies = by_study(team.runs, source.memory)
     compared = change(team.work, studies)
-    best = _best(studies)
-    results = with_predictions(results_of(best)) if best else None
+    best = reached(studies)
+    series = best.series if best else None
+    results = with_predictions(results_of(series)) if series else None
     page = team_page(team, source, studies)
     event, entry = source.event, team.team
     return Deck(
@@ -127,8 +127,9 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         times=compared.speedup if compared else None,
         changed=_changed(compared),
         files=_files(source, compared),
-        study=best.id if best else "",
-        mode=best.mode if best else "",
+        best=best,
+        study=series.id if series else "",
+        mode=series.mode if series else "",
         unit=line(results["unit"] or results["metric"], 40) if results else "",
         base=results["base_processes"] if results else 0,
         points=_points(results),
@@ -136,11 +137,6 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         troubles=_troubles(team.work, source.memory),
         posts=_posts(source, team.name),
     ), results  # fmt: skip
-
-
-def _best(studies: Sequence[StudyRuns]) -> StudyRuns | None:
-    found = reached(studies)
-    return found.series if found is not None else None
 
 
 def _first(team: TeamRuns) -> Measurement | None:
@@ -196,7 +192,7 @@ def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
     return tuple(
         PointRow(
             point["processes"], point["nodes"], point["value"], point["speedup"], point["efficiency"],
-            point["spread"]["n"], doubt_mark(point["doubts"]), is_false(point["doubts"]),
+            point["spread"]["n"], doubt_mark(point["doubts"]),
         ) for point in told
     )  # fmt: skip
 

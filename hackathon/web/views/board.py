@@ -11,6 +11,7 @@ from hackathon.board.board import Board, Post, Reply, read_board
 from hackathon.board.directory import VARIABLE, BoardDirectory, open_place
 from hackathon.board.people import People
 from hackathon.config.event import Publish
+from hackathon.config.trust import trusted_event_folder
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import key_of
 from hackathon.text.errors import HackathonError, RequestError
@@ -270,10 +271,15 @@ def read(source: Catalog) -> tuple[Board | None, str]:
 
 
 def board_now(source: Catalog) -> Board:
-    """Return the event's board as it is at this moment, for whoever writes on it. Raises HackathonError."""
+    """Return the event's board as it is at this moment, for whoever writes on it.
+
+    Raises HackathonError, as the commands do for an event of another account that the user has not trusted.
+    """
     path = _folder(source)
     if path is None:
         raise RequestError("board.no_shared")
+    if not os.environ.get(VARIABLE) and source.event_folder is not None:
+        trusted_event_folder(source.event_folder)  # what is written where its file says, others read
     return read_board(open_place(path), People(source.event))
 
 

@@ -281,7 +281,7 @@ def _file(
         return FileChange(name, kind, why=message(why))
     lines = marked(_without_head(unified_diff(before, after, lineterm="", n=3)))
     if not lines:
-        return FileChange(name, kind, why=message("diff_page.not_kept"))
+        return FileChange(name, kind, why=message("diff_page.no_line" if kind == "changed" else "diff_page.empty"))
     return FileChange(name, kind, tuple(lines[:room]), max(0, len(lines) - room))
 
 

@@ -9,7 +9,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "words": ("Your answer", "回答"),
     "post": ("Post", "投稿する"),
     "post_words": ("New post; the first line is its title", "新しい投稿（1 行目が題名になります）"),
-    "post_about": ("Post about this failure", "この失敗について投稿する"),
+    "post_about": ("Post about this run", "この実行について投稿する"),
     "cancel": ("Cancel the run", "実行を取り消す"),
     "rerun": ("Run again", "再実行する"),
     "tell_cancel": ("Ask the team to cancel it", "チームに取り消しを依頼する"),

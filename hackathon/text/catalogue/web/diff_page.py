@@ -26,6 +26,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "kind_new": ("only on the right", "右のみ"),
     "kind_gone": ("only on the left", "左のみ"),
     "not_kept": ("its content was not saved", "内容は保存されていません"),
+    "empty": ("empty file", "空のファイル"),
+    "no_line": (
+        "its lines are equal; line endings or encoding may differ",
+        "行の内容は同じです（改行や文字コードが異なる可能性があります）",
+    ),
     "binary": ("not a text file", "テキストではありません"),
     "long": ("too long to compare line by line", "長すぎるため行単位で比較しません"),
     "state": ("State", "状態"),

@@ -94,10 +94,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{speedup} times as fast with {processes} as with {base}, parallel efficiency {efficiency} ({about}).",
         "{processes}で、{base}の場合の{speedup}倍の速度となりました（並列効率 {efficiency}、{about}）。",
     ),
-    "team_base": (
-        "Measured at its base; no larger size was measured.",
-        "基準の規模で測定しました。より大きな規模の測定はありません。",
-    ),
+    "team_base": ("No speed-up is recorded.", "速度向上の記録はありません。"),
     "team_failed": ("No results are recorded.", "成果の記録はありません。"),
     "team_none": ("No results are recorded.", "成果の記録はありません。"),
     "from_records": ("From the records of the runs: {text}", "実行記録によると、{text}"),
@@ -191,8 +188,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "remark_failed": ("team {team}: no run succeeded", "チーム {team}: 成功した実行がありません"),
     "remark_base": (
-        "team {team}: no study has more processes than its base, so there is no speed-up",
-        "チーム {team}: 基準を超える規模の測定がないため、速度向上率がありません",
+        "team {team}: no study has a valid result beyond its base, so there is no speed-up",
+        "チーム {team}: 基準を超える規模の有効な測定がないため、速度向上率がありません",
     ),
     "remark_no_members": ("team {team}: no members: {place}", "チーム {team}: メンバーがいません: {place}"),
     "remark_stranger": (
