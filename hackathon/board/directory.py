@@ -17,6 +17,7 @@ from hackathon.access.publish import publish
 from hackathon.board.entry import SCHEMA_VERSION, letters
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
+from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -58,13 +59,13 @@ def find_shared(given: Path | None, environment: Mapping[str, str], start: Path)
     if given is not None:
         return given.absolute()
     if environment.get(VARIABLE):
-        return Path(environment[VARIABLE]).expanduser().absolute()
+        return expanded(environment[VARIABLE]).absolute()
     from hackathon.config.trust import trusted_event
 
     event = trusted_event(start)
     if event is None or not event.record.shared:
         raise RequestError("board.no_shared")
-    return event.folder / Path(event.record.shared).expanduser()
+    return event.folder / expanded(event.record.shared)
 
 
 def find_people(place: BoardDirectory, start: Path) -> "Event | None":

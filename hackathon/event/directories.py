@@ -17,6 +17,7 @@ from hackathon.access.permissions import ENTER, READ, WRITE, account, group_name
 from hackathon.access.safe_directories import OPEN_FOLDER, acting_as, give, parent_below
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
+from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -110,7 +111,7 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
     from hackathon.index.projects import team_folders
 
     base = folder.absolute()
-    shared = Path(os.path.normpath(base / Path(event.shared).expanduser())) if event.shared else None
+    shared = Path(os.path.normpath(base / expanded(event.shared))) if event.shared else None
     found = [WantedDirectory(base / SURVEYS, "surveys", owner, OWN_MODE)]
     empty = [team.name for team in event.teams if not team.members]
     if empty:
@@ -188,7 +189,7 @@ def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: 
     from hackathon.board.people import People
     from hackathon.text.files import read_json
 
-    path = Path(os.path.normpath(folder.absolute() / Path(event.shared).expanduser()))
+    path = Path(os.path.normpath(folder.absolute() / expanded(event.shared)))
     there = "there" if os.path.isdir(path) else "made"  # noqa: PTH112 — False where the organiser may not look
     made = Made(WantedDirectory(path, "board", os.geteuid(), FOLDER_MODE), there)
     outcome.folders.append(made)

@@ -15,6 +15,7 @@ from hackathon.event.check_report import owner_word, teams
 from hackathon.event.directories import SURVEYS, DirectoriesMade, wanted_folders
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
+from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
     from hackathon.config.event import Team
@@ -56,7 +57,7 @@ def _board(checker: "Checker", people: Sequence[Account]) -> None:
     if not event.shared:
         checker.add("warning", "no_shared", where)
         return
-    path = checker.folder / Path(event.shared).expanduser()
+    path = checker.folder / expanded(event.shared)
     try:
         place = open_place(path)
     except HackathonError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.runs.directory import REMOVED
 from hackathon.text.messages import message
+from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
@@ -178,7 +179,8 @@ def team_folders(team: "Team", event_folder: Path) -> list[Path]:
                     continue
                 filled = text.replace("{group}", group).replace("{user}", user)
                 if "\0" not in filled:
-                    found[Path(os.path.normpath(event_folder.absolute() / Path(filled).expanduser()))] = None
+                    place = expanded(filled) if team.folders else filled  # a name is nobody's home
+                    found[Path(os.path.normpath(event_folder.absolute() / place))] = None
     return list(found)
 
 

@@ -23,6 +23,7 @@ from hackathon.readiness.confirm import CONFIRMED, NO, REFUTED, TOLD, UNKNOWN, C
 from hackathon.readiness.situation import NAMES, ChecklistItem, Situation
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import message
+from hackathon.text.paths import expanded
 from hackathon.text.told import Told
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def event_readiness(event: "Event", folder: Path) -> dict[str, TeamReadiness]:
     if not event.shared:
         return {}
     try:
-        board = read_board(open_place(folder / Path(event.shared).expanduser()), People(event))
+        board = read_board(open_place(folder / expanded(event.shared)), People(event))
     except HackathonError:
         return {}  # that there is no board is among the troubles
     return collected(board, event)

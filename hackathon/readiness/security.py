@@ -18,7 +18,7 @@ from hackathon.runs.directory import READ, list_ids
 from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
 from hackathon.runs.job_owner import account_name
 from hackathon.text.messages import message
-from hackathon.text.paths import user_cache, user_config
+from hackathon.text.paths import expanded, user_cache, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -107,8 +107,9 @@ def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorF
 def _closing(others: Others) -> str:
     """Return the command that takes the write access away."""
     place = shlex.quote(str(others.place))
-    letters = "o-w" if others.everybody else "g-w"
-    return f"chmod {letters} {place}" if not others.users else f"setfacl -b {place} && chmod go-w {place}"
+    # of a folder with an access list the group's bits are its mask: no named account can write, all can read as before
+    letters = "go-w" if others.everybody and others.users else "o-w" if others.everybody else "g-w"
+    return f"chmod {letters} {place}"
 
 
 def _secrets(home: Path) -> DoctorFinding:
@@ -216,7 +217,7 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
     from hackathon.text.errors import HackathonError
 
     if event.shared:
-        path = folder / Path(event.shared).expanduser()
+        path = folder / expanded(event.shared)
         try:
             place = open_place(path)
         except (HackathonError, OSError):

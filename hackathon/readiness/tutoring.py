@@ -42,7 +42,8 @@ def opening(closed: Path, project: Path, tutors: Sequence[Account]) -> str:
     by_group = all(closed.lstat().st_gid in tutor.groups for tutor in tutors)
     who = "g" if by_group else "o"
     if closed == project or not project.is_relative_to(closed):
-        return f"find {shlex.quote(str(project))} ! -path '*/env/*job-*.sh' -exec chmod {who}+rX {{}} +"
+        # chmod follows links, which may lead to anything of the user's
+        return f"find {shlex.quote(str(project))} ! -type l ! -path '*/env/*job-*.sh' -exec chmod {who}+rX {{}} +"
     target = shlex.quote(str(closed))
     if not by_group and shutil.which("setfacl"):
         return f"setfacl -m {','.join(f'u:{tutor.user}:x' for tutor in tutors)} {target}"

@@ -18,8 +18,11 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hackathon.config.cluster import Cluster
     from hackathon.jobs.options import Options
+    from hackathon.jobs.request import Request
 
 GOOD, WARNING, BAD = "good", "warning", "bad"
 SKEW = 5.0
@@ -190,8 +193,14 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
         yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(wanted)))
 
 
-def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: float = 600.0) -> DoctorFinding:
-    """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved."""
+def start_on_nodes(
+    cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]", team: str | None = None,
+    timeout: float = 600.0,
+) -> DoctorFinding:  # fmt: skip
+    """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved.
+
+    `admit` holds it against the budget of its `team` before, and raises where it has to be refused.
+    """
     from dataclasses import replace
 
     from hackathon.config.cluster import ALL_LAUNCHERS
@@ -211,9 +220,12 @@ def start_on_nodes(cluster: "Cluster", options: "Options", runs: Path, timeout: 
     launcher = options.launcher or ("local" if one_node or not launchers else launchers[0])
     nodes = options.nodes or (None if options.processes else 1 if one_node else 2)
     wanted = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
-    sources = Sources(cluster=cluster, options=wanted, project=Project(name="doctor", command="hostname"), runs=runs)
+    sources = Sources(
+        cluster=cluster, options=wanted, project=Project(name="doctor", command="hostname", team=team), runs=runs
+    )
     request = resolve(sources)
     check(request, cluster, None, runs)
+    admit(request)
     run = create(request, render(request, cluster), runs_folder=runs, tags=["doctor"],
                  source=snapshot.Source(runs))  # fmt: skip
     submit(run, scheduler_of(cluster))

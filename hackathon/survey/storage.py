@@ -23,6 +23,7 @@ from hackathon.survey.tokens import Tokens
 from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
 from hackathon.text.json_fields import count_of, mapping_of
+from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -164,7 +165,7 @@ class SurveyFolder:
         shared = (frozen.shared if frozen else "") or self.event().shared
         if not shared:
             return None
-        path = self.event_folder / Path(shared).expanduser()
+        path = self.event_folder / expanded(shared)
         return Box(path, path / SURVEYS / self.name)
 
     def changed(self) -> bool:

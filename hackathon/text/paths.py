@@ -21,6 +21,11 @@ def is_shipped(path: Path) -> bool:
     return path.is_relative_to(_PACKAGE) or path.is_relative_to(shipped("templates"))
 
 
+def expanded(text: str) -> Path:
+    """Return a path with its `~` filled in; an unknown `~user` stays as it is written, where pathlib would raise."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111
+
+
 def runtime_file() -> Path:
     """Return the runtime that is put beside training programs: one file of the standard library, Python ≥ 3.6."""
     return shipped("recipes", "shared", "hackathon_runtime.py")

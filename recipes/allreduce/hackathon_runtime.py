@@ -75,6 +75,9 @@ def identity(environ: Optional[Mapping[str, str]] = None) -> Identity:
         rank, world, local_rank, local_world, nodes = [read(name) for name in names]
         if rank is None or not world or rank >= world:
             continue
+        in_step = (rank, world) == (read("SLURM_PROCID"), read("SLURM_STEP_NUM_TASKS"))
+        if source == "pmi" and not local_world and in_step:
+            continue  # `srun --mpi=pmi2` gives no local numbers: Slurm's own variables have them
         if source in ("pmix", "slurm"):
             local_world = dict(enumerate(_slurm_counts(env))).get(read("SLURM_NODEID") or 0)
         local_world = local_world or (-(-world // nodes) if nodes else world)
@@ -219,9 +222,13 @@ def _checksum(values: Any) -> str:
 
 def _device(value: Any) -> str:
     """Return where a tensor lies: `cpu`, `cuda:0 <uuid>` (an older PyTorch knows none); empty for what is no tensor."""
-    name = str(getattr(value, "device", ""))
-    if name[:4] == "cuda" and "torch" in sys.modules:
-        name += " %s" % getattr(sys.modules["torch"].cuda.get_device_properties(value.device), "uuid", "")
+    name = ""
+    try:
+        name = str(getattr(value, "device", ""))
+        if name[:4] == "cuda" and "torch" in sys.modules:
+            name += " %s" % getattr(sys.modules["torch"].cuda.get_device_properties(value.device), "uuid", "")
+    except Exception:  # JAX calls its GPUs alike, and torch does not know its devices
+        pass
     return name.strip()
 
 

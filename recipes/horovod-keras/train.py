@@ -102,6 +102,8 @@ def main() -> None:
             right = (net(images, training=False).numpy().argmax(axis=1) == labels).sum()
             numbers["accuracy"] = over_ranks(right) / data.test_size
     meter.final(**numbers)
+    if not math.isfinite(numbers["weights_apart"]):
+        sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weights_apart"] <= 1e-4:
         sys.exit("the processes ended with different weights: they did not train one network together")
 

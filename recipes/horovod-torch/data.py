@@ -39,7 +39,7 @@ class Digits:
         if self.steps == 0:
             raise SystemExit(
                 f"a process has {len(self._sampler)} digits, fewer than one batch of {batch_size}: "
-                "take a smaller --batch-size, fewer processes or --data synthetic"
+                "take a smaller --batch-size or fewer processes"
             )
 
     def epoch(self, number: int, first_step: int = 0) -> Iterator[Batch]:

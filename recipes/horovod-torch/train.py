@@ -7,6 +7,7 @@ Read main() first: it is the whole story. GPUs are used where there are some.
 """
 
 import argparse
+import math
 import sys
 
 import horovod.torch as hvd
@@ -118,6 +119,8 @@ def main() -> None:
         if data.test and not stopped:
             numbers["accuracy"] = evaluate(net, data)
     meter.final(**numbers)
+    if not math.isfinite(numbers["weights_apart"]):
+        sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weights_apart"] <= 1e-4:
         sys.exit("the processes ended with different weights: they did not train one network together")
 

@@ -36,10 +36,11 @@ class Samples:
         if args.workers:
             loading["prefetch_factor"] = args.prefetch
         self._test = DataLoader(Subset(test, range(me.rank, len(test), me.world_size)), args.batch_size, **loading)
-        # a generator of its own: the loader draws a number per epoch, which must not disturb a resumed run's dropout
+        # a generator of its own: the loader draws a number per epoch, which must not disturb a resumed run's dropout;
+        # one for each rank, for it seeds the workers, which cut and mirror images
         self._train = DataLoader(
             train, args.batch_size, sampler=self._share, drop_last=True, persistent_workers=args.workers > 0,
-            generator=torch.Generator().manual_seed(args.seed), **loading,
+            generator=torch.Generator().manual_seed(args.seed + me.rank), **loading,
         )  # fmt: skip
         self.steps = len(self._train) // args.accumulate
         if self.steps == 0:

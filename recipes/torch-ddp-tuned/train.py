@@ -7,6 +7,7 @@ Read main() first: it is the whole story. GPUs are used where there are some. re
 """
 
 import argparse
+import math
 import sys
 
 import torch
@@ -98,6 +99,8 @@ def main() -> None:
         if noise and (found := noise.estimate()):
             numbers.update(found.numbers())
     meter.final(**numbers)
+    if not math.isfinite(numbers["weight_spread"]):
+        sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weight_spread"] <= 1e-4:
         sys.exit("the processes ended with different weights: they did not train one network together")
 

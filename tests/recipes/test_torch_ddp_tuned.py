@@ -66,6 +66,11 @@ def _trained(place: Place, processes: int, *options: str, exact: bool = True) ->
     return float(final["accuracy"])
 
 
+def test_a_training_that_diverged_is_not_called_two_networks(place: Place) -> None:
+    done = place.train(2, "--lr", "1e6", "--warmup-epochs", "0", "--epochs", "2")
+    assert done.returncode != 0 and "loss diverged" in done.stderr and "one network" not in done.stderr, done.stderr
+
+
 def test_one_and_two_processes_learn_equally(tmp_path: Path, warm_python: str) -> None:
     alone = _trained(Place(tmp_path / "1", warm_python), 1)
     exact = (

@@ -13,6 +13,7 @@ from hackathon.board.directory import make_place
 from hackathon.config.load import load_event
 from hackathon.config.problems import ConfigError
 from hackathon.index.catalog import Catalog
+from hackathon.survey.collection import find_collection
 from hackathon.text.messages import speaking
 from hackathon.web.listing.surveys import values as live_values
 from hackathon.web.masking.mask import Mask
@@ -52,6 +53,30 @@ def _view(folder: Path, name: str = "after", language: str = "en") -> tuple[Surv
         found = values(_source(folder), name)
     assert found is not None
     return found["view"], found["figures"]
+
+
+def test_no_team_is_told_apart_where_one_is_left_out(event: Path) -> None:
+    teams = [team.name for team in load_event(event).teams if team.took_part][:2]
+    place = event / "surveys" / "teams"
+    place.mkdir(parents=True)
+    asked = {"title": "S", "invited": 11, "breakdowns": ["team"], "questions": [
+        {"id": "level", "kind": "rating", "text": "?", "low": "a", "high": "b", "target": "high"},
+        {"id": "team", "kind": "choice", "text": "Team", "options_from": "teams"},
+    ]}  # fmt: skip
+    (place / "survey.yaml").write_text(yaml.safe_dump(asked))
+    collection = find_collection("teams", event)
+    for number, token in enumerate(collection.open(11)):
+        collection.accept({"level": 1 + number % 5, "team": teams[number > 5]}, token)
+    collection.close()
+    (found,) = published(_source(event))
+    assert [each.question.id for each in found.items] == ["level", "team"]
+    assert [group.n for group in found.breakdowns[0].groups] == [6, 5]
+    file = event / "hackathon.yaml"
+    changed = yaml.safe_load(file.read_text("utf-8"))
+    next(team for team in changed["teams"] if team["name"] == teams[0])["publish"] = False
+    file.write_text(yaml.safe_dump(changed, allow_unicode=True), "utf-8")
+    (found,) = published(_source(event))
+    assert [each.question.id for each in found.items] == ["level"] and found.breakdowns == ()
 
 
 def test_the_numbers_of_2019(event: Path) -> None:

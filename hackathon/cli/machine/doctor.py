@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hackathon.config.cluster import Cluster
+    from hackathon.jobs.request import Request
     from hackathon.runs.doctor import DoctorFinding
 
 MARKS = {"good": ("✓", "green"), "warning": ("!", "yellow"), "bad": ("✗", "red")}
@@ -44,7 +45,15 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
         cluster, runs = _cluster(options), Path.cwd() / "runs"
     findings = [*examine(cluster, runs), *_scripts(cluster, runs.parent)]
     if with_job:
-        findings.append(start_on_nodes(cluster, options, runs))
+        from hackathon.cli.budget import admit
+        from hackathon.jobs.plan import Plan, PlannedJob
+
+        def within(request: "Request") -> None:
+            if sources is not None:
+                admit(Plan(sources, (PlannedJob(request, sources),)))
+
+        team = sources.project.team if sources is not None and sources.project is not None else None
+        findings.append(start_on_nodes(cluster, options, runs, within, team))
     if as_json:
         import json
         from dataclasses import asdict

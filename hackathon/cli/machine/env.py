@@ -79,6 +79,9 @@ def create(
             click.echo(line)
         return
     if place == "compute":
+        from os.path import abspath
+
+        python = abspath(python) if python and "/" in python else python  # noqa: PTH100 — the job starts elsewhere
         options = [*(["--python", python] if python else []), *(["--again"] if again else [])]
         options += [*(["--trust"] if foreign == "take" else []), *(["--locked"] if locked else [])]
         _on_compute(sources, envs, ["--variant", variant, *options], waiting, as_json)

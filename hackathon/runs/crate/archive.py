@@ -11,13 +11,13 @@ import json
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.runs.crate.archive_errors import ARCHIVE_ERRORS
 from hackathon.runs.record import RunRecord, read_record
 from hackathon.runs.source import snapshot
 from hackathon.runs.source.selection import SIZE_LIMIT, lines, printable
@@ -275,7 +275,7 @@ class _Archive(_Folder):
             # the sizes in the archive may lie: what comes out is counted
             with self._zip.open(entry) as stream:
                 content = stream.read(SIZE_LIMIT + 1)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, zlib.error) as error:
+        except (*ARCHIVE_ERRORS, OSError) as error:
             raise RequestError("crate.no_zip", path=self.path, what=error) from None
         if len(content) > SIZE_LIMIT:
             raise RequestError("crate.too_big", path=self.path, limit=format_size(SIZE_LIMIT))

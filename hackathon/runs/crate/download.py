@@ -122,6 +122,8 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
     import tarfile
     import zipfile
 
+    from hackathon.runs.crate.archive_errors import ARCHIVE_ERRORS
+
     try:
         if kind == "tar":
             with tarfile.open(archive) as tar:
@@ -137,7 +139,7 @@ def unpack(archive: Path, kind: str, folder: Path) -> None:
                 for entry in pack.infolist():
                     _inside(entry.filename, archive.name, refused=(entry.external_attr >> 28) == 0o12)
                 pack.extractall(folder)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except ARCHIVE_ERRORS as error:
         hostile = isinstance(error, getattr(tarfile, "FilterError", ()))
         key = "data.hostile" if hostile else "data.no_archive"
         raise RequestError(key, archive=archive.name, kind=kind, what=error) from None

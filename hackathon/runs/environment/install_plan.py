@@ -97,13 +97,14 @@ def plan(
     interpreter = shutil.which(python) if python else sys.executable
     if not interpreter:
         raise RequestError("environments.no_python", python=python)
+    interpreter = os.path.abspath(interpreter)  # noqa: PTH100 — builds run elsewhere; links make a venv what it is
     version, base = _about(interpreter)
     path = envs / f"{name}-{variant}"
     _must_be_visible(path, base, cluster)
     uv = shutil.which("uv")
-    for step in install or USUAL:
-        _must_not_steer(step, folder, variant, trusted=trusted)
     lock = f"{os.uname().sysname.lower()}-{os.uname().machine}-{version.split()[1]}.lock" if locked else ""
+    for step in install or USUAL:
+        _must_not_steer(step, folder, variant, lock, trusted=trusted)
     steps = [_Step(step, folder, path, variant, lock) for step in install or USUAL]
     wanted = {"python": version, "machine": os.uname().machine, "steps": [step.wanted for step in steps]}
     inside = str(path / "bin" / "python")
@@ -161,7 +162,7 @@ class _Step:
         self.wanted["files"] = {file.name: _text(file) for file in files if file.is_file()}
 
 
-def _must_not_steer(step: InstallStep, folder: Path, variant: str, *, trusted: bool) -> None:
+def _must_not_steer(step: InstallStep, folder: Path, variant: str, lock: str, *, trusted: bool) -> None:
     """Raise RequestError for an option in a list of packages, and for what a stranger's files ask of the installer."""
     for package in (*step.packages, *step.from_source):
         if package.startswith("-"):
@@ -175,8 +176,9 @@ def _must_not_steer(step: InstallStep, folder: Path, variant: str, *, trusted: b
             raise RequestError("environments.steered_recipe", file=recipe, what=", ".join(words))
     if step.requirements is not None:
         file = _requirements(folder, step.requirements, variant)
-        for number, line in beyond_packages(_text(file)) if not _is_own(file) else ():
-            raise RequestError("environments.steered", file=file, line=number, what=line)
+        for each in (file, file.with_name(f"{file.stem}-{lock}")) if lock else (file,):
+            for number, line in beyond_packages(_text(each)) if each.is_file() and not _is_own(each) else ():
+                raise RequestError("environments.steered", file=each, line=number, what=line)
 
 
 def _is_own(file: Path) -> bool:

@@ -22,7 +22,7 @@ from hackathon.scaling.cluster_measurements import measured
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import LANGUAGES, speaking
 from hackathon.text.messages import language as current_language
-from hackathon.text.paths import user_cache
+from hackathon.text.paths import expanded, user_cache
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import Named
@@ -224,7 +224,7 @@ def _board_mark(source: Catalog) -> str:
     """Return a text that changes when something is written on the board."""
     if source.event is None or source.event_folder is None or not source.event.shared:
         return ""
-    place = source.event_folder / Path(source.event.shared).expanduser()
+    place = source.event_folder / expanded(source.event.shared)
     found = []
     for folder in (place / "entries", place / "people"):
         with contextlib.suppress(OSError):

@@ -16,6 +16,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import key_of
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
+from hackathon.text.paths import expanded
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views.registry import Options, option
 
@@ -295,10 +296,10 @@ def mark_of(source: Catalog) -> tuple[int, ...]:
 def _folder(source: Catalog) -> Path | None:
     """Return the board's directory: as HACKATHON_SHARED names it, else the event's; None when there is none."""
     if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE]).expanduser().absolute()
+        return expanded(os.environ[VARIABLE]).absolute()
     if source.event is None or not source.event.shared or source.event_folder is None:
         return None
-    return source.event_folder / Path(source.event.shared).expanduser()
+    return source.event_folder / expanded(source.event.shared)
 
 
 def _signature(place: BoardDirectory) -> tuple[int, ...]:

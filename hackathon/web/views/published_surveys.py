@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,20 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
     apart = kept_back(closed)
     closed = [each for each in closed if each.name not in apart]
     closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
-    found = [summary_of(each) for each in closed]
+    found = [_without_teams(summary_of(each), event) for each in closed]
     memory.keep("surveys", folder, (signature, found), 1)
     return found
+
+
+def _without_teams(found: SurveySummary, event: "Event") -> SurveySummary:
+    """Return a summary that tells no teams apart where one of them is left out: all but the others would be its."""
+    if all(team.publish or not team.took_part for team in event.teams):
+        return found
+    return replace(
+        found,
+        items=tuple(each for each in found.items if each.question.options_from != "teams"),
+        breakdowns=tuple(each for each in found.breakdowns if each.question.options_from != "teams"),
+    )
 
 
 def foremost(found: Sequence[SurveySummary]) -> SurveySummary | None:

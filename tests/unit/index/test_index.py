@@ -23,7 +23,7 @@ from hackathon.config.load import load_event
 from hackathon.index import index as web_index
 from hackathon.index.cause import RunCause
 from hackathon.index.index import Index
-from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
+from hackathon.index.projects import ProjectFolder, bounds_of, find_projects, team_folders
 from hackathon.index.record import CauseText, RunEntry
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status
@@ -377,6 +377,12 @@ def test_team_folders_are_filled_in_and_hostile_names_are_not(tmp_path: Path) ->
         "lustre/gx01/ann/deep/er", "lustre/gx01/bob/deep/er",
     ]  # fmt: skip
     assert {project.team for project in projects} == {"t"} and not problems
+
+
+@pytest.mark.parametrize("name", ["~Nebula~", "~root", "~"])
+def test_a_teams_name_is_nobodys_home(name: str, tmp_path: Path) -> None:
+    assert team_folders(Team(name), tmp_path) == [tmp_path / name]
+    assert team_folders(Team("t", folders=["~nobody-has-this-name/x"]), tmp_path)[0].name == "x"
 
 
 def test_a_folder_without_an_event_is_taken_as_it_is(tmp_path: Path) -> None:

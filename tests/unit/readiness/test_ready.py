@@ -586,6 +586,10 @@ def test_tutors_and_the_command_that_lets_them_in(open_folder: Path) -> None:
         file.write_text("secret")
     for path in (home, *home.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
+    key = open_folder / "key"
+    key.write_text("secret")
+    key.chmod(0o600)
+    (project / "link").symlink_to(key)
     assert closed_to(tutor, project, [job]) == home
     for expected in (home, project):
         closed = closed_to(tutor, project, [job])
@@ -593,6 +597,7 @@ def test_tutors_and_the_command_that_lets_them_in(open_folder: Path) -> None:
         command = opening(closed, project, [tutor]).replace("setfacl -m u:nobody:x", "chmod o+x")
         subprocess.run(["bash", "-c", command], check=True)
     assert closed_to(tutor, project, [job]) is None
+    assert key.stat().st_mode & 0o077 == 0, "a link leads to it"
     assert (job / "env" / "job-1.sh").stat().st_mode & 0o077 == 0, "it may hold secrets"
     (job / "logs" / "job.log").chmod(0o600)
     assert closed_to(tutor, project, [job]) == job / "logs" / "job.log"

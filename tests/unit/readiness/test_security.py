@@ -149,6 +149,17 @@ def test_groups(account: Account) -> None:
 
 
 @as_root
+def test_the_advice_for_an_access_list_takes_writing_and_leaves_reading(public_folder: Path) -> None:
+    account = Account(public_folder)
+    users = ((12345, READ | WRITE | ENTER), (12346, READ | ENTER))
+    os.setxattr(account.home, ACCESS_LIST, packed(group_list(0o700, users, ())))
+    assert can_change(account.home).users == {12345}
+    (line,) = [line for about, _, line in account.wrong() if about == "home" and "-w" in line]
+    subprocess.run(["bash", "-c", line[line.index("chmod") :]], check=True)
+    assert can_change(account.home) == Others() and can_read(account.home).users == {12345, 12346}
+
+
+@as_root
 def test_access_lists_and_sticky_folders(public_folder: Path) -> None:
     folder, above = public_folder / "above" / "mine", public_folder / "above"
     folder.mkdir(parents=True, mode=0o755)

@@ -109,6 +109,18 @@ def test_a_budget_refuses_a_whole_grid_before_anything_is_submitted(
     assert not list((scheduler.spool / "jobs").iterdir())
 
 
+def test_a_budget_refuses_the_job_of_doctor(
+    project: Path, scheduler: FakeScheduler, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = {"title": "t", "teams": [{"name": "aurora"}], "when_spent": "refuse",
+             "clusters": {"laptop": {"budget": {"node_hours": 0.01}}}}  # fmt: skip
+    (project.parent / "hackathon.yaml").write_text(json.dumps(event))
+    (project / "project.yaml").write_text(json.dumps({**PROJECT, "team": "aurora"}))
+    assert run(["doctor", "--job"]) == 2
+    assert "0.01" in capsys.readouterr().err
+    assert not (project / "runs").exists() and not list((scheduler.spool / "jobs").iterdir())
+
+
 def test_every_point_of_a_grid_is_submitted_once_and_few_at_a_time(project: Path, scheduler: FakeScheduler) -> None:
     campaign = begin(planned(["lr=0.2,0.1", "env.X=a"], [1, 2], 2), note="n", tags=["t"])
     study = campaign.study

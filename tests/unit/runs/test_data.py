@@ -225,14 +225,22 @@ def _link(name: str, target: str) -> bytes:
 
 
 @pytest.mark.usefixtures("filtered")
-@pytest.mark.parametrize("kind", ["parent", "absolute", "link", "zip", "zip absolute", "no archive", "cut off"])
+@pytest.mark.parametrize(
+    "kind", ["parent", "absolute", "link", "zip", "zip absolute", "zip damaged", "no archive", "cut off"]
+)
 def test_hostile_archives_write_nothing_outside(kind: str, server: Server, tmp_path: Path) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as pack:
         pack.writestr("/evil" if kind == "zip absolute" else "a/../../../evil", "x")
+    damaged = io.BytesIO()
+    with zipfile.ZipFile(damaged, "w", zipfile.ZIP_DEFLATED) as pack:
+        pack.writestr("a", os.urandom(500) + bytes(5000))
+    broken = bytearray(damaged.getvalue())
+    broken[40:80] = b"\xff" * 40
     body = {
         "parent": _tar(**{"..__..__evil": b"x"}), "absolute": _link("a", "/"), "link": _link("a", "../.."),
-        "zip": stream.getvalue(), "zip absolute": stream.getvalue(), "no archive": b"<html>",
+        "zip": stream.getvalue(), "zip absolute": stream.getvalue(),
+        "zip damaged": bytes(broken), "no archive": b"<html>",
         "cut off": _tar(a=os.urandom(9999))[:-3000],
     }[kind]  # fmt: skip
     server.files["/x"] = body

@@ -236,16 +236,23 @@ def test_own_code_gets_one_too(place: Path, capsys: pytest.CaptureFixture[str]) 
     assert set(snapshot.take(project).files) == {"project.yaml", "requirements.txt"}
 
 
-def test_who_lacks_the_framework_is_told_what_to_type(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "tiny"]) == 0
-    text = capsys.readouterr().err
+def test_who_lacks_the_framework_is_told_what_to_type(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_virtual_environment = sys.prefix != sys.base_prefix
-    assert ("hackathon env create tiny" in text) == in_virtual_environment
+    for name, told in ((f"{sys.prefix}/bin/hackathon", in_virtual_environment), ("/home/you/bin/hackathon", False)):
+        monkeypatch.setattr(sys, "argv", [name])
+        assert run(["check", "tiny"]) == 0
+        assert ("hackathon env create tiny" in capsys.readouterr().err) == told
 
 
-def _plan(folder: Path, *steps: InstallStep, variant: str = "cpu") -> install_plan.InstallPlan:
+def _plan(
+    folder: Path, *steps: InstallStep, variant: str = "cpu", locked: bool = False, python: str | None = None
+) -> install_plan.InstallPlan:  # fmt: skip
     cluster = profiles.load_cluster("laptop", [])
-    return install_plan.plan("x", folder, steps, envs=folder / "envs", variant=variant, cluster=cluster)
+    return install_plan.plan(
+        "x", folder, steps, envs=folder / "envs", variant=variant, cluster=cluster, locked=locked, python=python
+    )
 
 
 def test_steps_become_the_words_of_pip(place: Path, tmp_path: Path) -> None:
@@ -319,6 +326,16 @@ def test_a_strangers_files_do_not_say_where_packages_come_from(place: Path, caps
     assert (caught.value.values["line"], caught.value.values["file"]) == (2, file) and caught.value.hint
     file.write_text("tinything==1.0\n")
     assert _plan(recipe, InstallStep(requirements="requirements.txt"))
+    machine, tag = os.uname(), sys.implementation.cache_tag
+    lock = recipe / f"requirements-{machine.sysname.lower()}-{machine.machine}-{tag}.lock"
+    hashed = f"tinything==1.0 \\\n    --hash=sha256:{'0' * 64}\n"
+    lock.write_text(hashed)
+    os.chown(lock, 12345, 12345)
+    assert _plan(recipe, InstallStep(requirements="requirements.txt"), locked=True)
+    lock.write_text(f"--index-url https://evil.example\n{hashed}")
+    with pytest.raises(RequestError) as caught:
+        _plan(recipe, InstallStep(requirements="requirements.txt"), locked=True)
+    assert (caught.value.id, caught.value.values["file"]) == ("environments.steered", lock)
     steps = (
         InstallStep(packages=["x @ file:///home/eve/x"]),
         InstallStep(packages=["x"], variables={"CC": "{recipe}/cc"}),

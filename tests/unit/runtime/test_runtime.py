@@ -115,6 +115,7 @@ TF_CLUSTER = {"chief": ["a:1"], "worker": ["a:2", "b:1", "b:2"], "ps": ["c:1"]}
         (OPENMPI, (3, 4, 1, 2, 2, "openmpi")),
         ({"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}, (3, 4, 1, 2, 2, "pmi")),
         ({"PMI_RANK": "1", "PMI_SIZE": "2"}, (1, 2, 1, 2, 1, "pmi")),
+        ({"PMI_RANK": "3", "PMI_SIZE": "4", **SLURM}, (3, 4, 1, 2, 2, "slurm")),
         ({"PMIX_RANK": "3", **SLURM}, (3, 4, 1, 2, 2, "pmix")),
         ({"PMIX_RANK": "3"}, (0, 1, 0, 1, 1, "alone")),  # a rank without the size of its world is none
         (SLURM, (3, 4, 1, 2, 2, "slurm")),
@@ -460,6 +461,19 @@ def test_device_is_noted_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         None,
         None,
     ]
+
+
+def test_a_gpu_of_another_framework_does_not_end_the_training(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cuda:
+        @staticmethod
+        def get_device_properties(device: str) -> Any:
+            raise AssertionError("Torch not compiled with CUDA enabled")
+
+    monkeypatch.setitem(sys.modules, "torch", type("Torch", (), {"cuda": Cuda}))
+    meter = runtime.Meter(warmup=0, every_steps=1)
+    meter.step(samples=1, loss=OnGpu(b""))
+    meter.final()
+    assert _lines(run / "metrics/rank-0.jsonl")[0]["device"] == "cuda:1"
 
 
 def test_what_is_not_finite_or_no_number_becomes_text(run: Path) -> None:
