@@ -129,6 +129,21 @@ def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, lis
     return added, names
 
 
+def left_as_written(text: str, path: Path, teams: Sequence["Team"]) -> list[str]:
+    """Return the teams of a table that a hackathon.yaml has with other people or another group: `with_teams` keeps those."""
+    written = {team.name: team for team in checked(text, path).teams}
+    return [team.name for team in teams if team.name in written and _tells_more(team, written[team.name])]
+
+
+def _tells_more(team: "Team", written: "Team") -> bool:
+    people = {word for member in written.members for word in (member.user, member.name)}
+    return (
+        any((member.user or member.name) not in people for member in team.members)
+        or not set(team.tutors) <= set(written.tutors)
+        or bool(team.group and team.group != written.group)
+    )
+
+
 def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -> str:
     """Return a text with items added at the end of a list at its top, which is made when there is none."""
     from hackathon.config.yaml import parse_yaml

@@ -131,14 +131,15 @@ def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float,
     return curves_of(read_lines(files[0], torn=True) if files else (), attempt)
 
 
-def timed_series(run: Path, metric: str, *, over: bool) -> list[tuple[float, float]]:
+def timed_series(run: Path, metric: str, *, over: bool, counted: bool = False) -> list[tuple[float, float]]:
     """Return a metric of the newest attempt as its Meter wrote it: (seconds since 1970, value), at most CURVE points.
 
-    Values that are not finite stay: they tell that a training diverged. `over`: the run has ended.
+    Values that are not finite stay: they tell that a training diverged. `over`: the run has ended. `counted`: in place
+    of its time, how many values came before each.
     """
     files = rank_files(guarded(run) / "metrics", ".jsonl")
     lines = read_lines(files[0], torn=over, last=METER) if files else ()
-    return curves_of(lines, over="t", finite=False).get(metric, [])
+    return curves_of(lines, over="" if counted else "t", finite=False).get(metric, [])
 
 
 def printed_series(run: Path, metric: str, entry: Mapping[str, Any], *, over: bool, most: int) -> list[float]:

@@ -115,7 +115,8 @@ def price_of(study: StudyRuns, rates: Rates | None) -> Price:
     cost of one unit; in strong scaling, and where all sizes do the same work in fewer steps (so many epochs of the same
     data), it follows the rate. Time that does not scale, such as reading data once, is in it as if it did.
     """
-    ended = [run for run in study.runs if run.state == SUCCEEDED and run.seconds and run.processes]
+    good = [run for run in study.runs if run.state == SUCCEEDED and not run.is_false]
+    ended = [run for run in good if run.seconds and run.processes]
     sizes = sorted({run.processes for run in ended})
     shared = study.mode == STRONG or _same_work(ended)
 

@@ -46,6 +46,7 @@ def command(
     from hackathon.config.load import EVENT_FILE
     from hackathon.event import directories as making
     from hackathon.event.administrator import write_script
+    from hackathon.event.draft import left_as_written
     from hackathon.event.files import added, copied, drafted, write_event
 
     folder = folder.absolute()
@@ -57,10 +58,15 @@ def command(
             raise RequestError("event.exists", file=path)
         text, news = added(path, teams)
     elif source:
+        if any(given.values()):
+            raise RequestError("event.from_alone")
         text, news = copied(source, teams)
     else:
         asked = not any(given.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
         text, news = drafted(_asked(folder, teams) if asked else _draft(folder, given, teams))
+    if teams and (kept := left_as_written(text, source or path, teams.teams)):
+        told = message("event.teams_kept", names=", ".join(printable(name) for name in kept))
+        click.echo(f"{message('cli.warning')}: {told}", err=True)
     _say_file(path, text, news, dry=dry, shown=asked or (dry and not as_json))
     if asked and not dry and not click.confirm(message("event.ask_write", file=path), default=True, err=True):
         return 0

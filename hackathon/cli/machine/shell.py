@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help=message("help.option_dry_run"))
 def command(target: str | None, options: Options, foreign: "Foreign", dry_run: bool) -> None:
     import shlex
+    import signal
 
     from hackathon.cli.budget import admit
     from hackathon.jobs.plan import plan_jobs
@@ -45,7 +46,11 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     write_whole(script, text)
     if not shell.reads_rcfile:
         click.echo(message("cli.shell_source", file=script), err=True)
+    # Ctrl-C is for the scheduler's command, which asks or gives the job back; only a handler is not inherited by it
+    before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         raise click.exceptions.Exit(subprocess.call(shell.argv))
     except FileNotFoundError:
         raise UnavailableError("cli.shell_missing", command=shell.argv[0]) from None
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -22,6 +22,13 @@ SAMPLERS, STOPPERS = ("optuna", "random", "grid"), ("predict", "halving", "media
 MARGIN = 300
 """Seconds of walltime beyond the objective's time: for the start of the program, and for values that come late."""
 
+KEPT = frozenset({
+    "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
+    "launcher", "binding", "no_project", "parameter", "minimise", "sampler", "stopper", "delta", "seed", "warm", "note",
+    "tags", "in_place",
+})  # fmt: skip
+"""Options that a study keeps from its beginning."""
+
 
 @named("tune")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
@@ -90,6 +97,8 @@ def command(
     if resume is not None:
         if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
+        if kept := _kept():
+            raise RequestError("tune.kept", options=", ".join(kept))
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
         if dry_run:
             return
@@ -124,6 +133,19 @@ def command(
         if as_json:
             click.echo(best_line(tuner.plan, found), err=True)
         raise click.exceptions.Exit(1)
+
+
+def _kept() -> list[str]:
+    """Return the options that were typed and that a tuning which goes on cannot change."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context()
+    typed = [
+        each
+        for each in context.command.params
+        if each.name in KEPT and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
+    ]
+    return [max(each.opts, key=len) for each in typed]
 
 
 def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) -> "tuple[Sources, int]":
@@ -279,6 +301,7 @@ def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
 def _again(resume: str, target: str | None, changes: dict[str, int | float], foreign: "Foreign") -> "Tuner":
     """Return the tuner of an earlier study. Raises RequestError."""
     from hackathon.cli.options import runs_folder
+    from hackathon.jobs.cost import cost
     from hackathon.runs.study import find_studies, find_study
     from hackathon.text.errors import RequestError
     from hackathon.tuning.trials.tuner import again
@@ -288,6 +311,9 @@ def _again(resume: str, target: str | None, changes: dict[str, int | float], for
     if study is None:
         raise RequestError("tune.nothing_to_resume", folder=project)
     tuner = again(study, project, target, changes, foreign)
+    cluster = tuner.campaign.sources.cluster
+    if "tokens" in changes and cost([study.base_request()], cluster).tokens is None:
+        raise RequestError("tune.inside_tokens" if tuner.plan.inside else "tune.no_rates", cluster=cluster.name)
     _admit_rest(tuner)
     return tuner
 

@@ -53,11 +53,11 @@ def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
     if not finished:
         return None
     usual = fmean(each.seconds for each in finished)
-    values = median(len(each.curve) for each in finished)
+    values = median(each.curve[-1][0] if each.curve else 0.0 for each in finished)  # of END: how many there were
 
     def whole(stopped: Progress) -> float:
         if plan.objective.kind == END and stopped.curve and values:
-            return stopped.seconds * max(1.0, values / len(stopped.curve))
+            return stopped.seconds * max(1.0, values / max(1.0, stopped.curve[-1][0]))
         return max(usual, stopped.seconds)
 
     total = math.fsum(whole(each) if each.state == STOPPED else each.seconds for each in ended)

@@ -108,23 +108,22 @@ def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: fl
     """Return a trial's curve over the objective's axis; empty where none can be read while it runs.
 
     Times are of the Meter's lines. Lines of a log have no time: a pattern's values are spread evenly from the start to
-    now, or to the end.
+    now, or to the end. Where the whole training counts, x is the number of the value, also of a curve that was thinned.
     """
     begin, over = status.t_started, status.state not in OPEN
     if begin is None:
         return ()
-    timed = timed_series(run.path, objective.metric, over=over)
+    counted = objective.kind == END
+    timed = timed_series(run.path, objective.metric, over=over, counted=counted)
     if timed:
-        found = [(max(0.0, t - begin), value) for t, value in timed]
+        found = [(x + 1.0 if counted else max(0.0, x - begin), value) for x, value in timed]
     else:
         entry = run.record().metrics.get(objective.metric, {})
         values = printed_series(run.path, objective.metric, entry, over=over, most=LOGS)
-        whole = max(0.0, (status.t_ended or now) - begin)
+        whole = float(len(values)) if counted else max(0.0, (status.t_ended or now) - begin)
         found = [(whole * number / len(values), value) for number, value in enumerate(values, 1)]
     last = len(found) - 1  # at the end a value that is not finite tells that the training diverged
     found = [pair for number, pair in enumerate(found) if math.isfinite(pair[1]) or number == last]
-    if objective.kind == END:
-        return tuple((float(number), value) for number, (_, value) in enumerate(found, 1))
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
 
@@ -154,7 +153,8 @@ def _result(
 
 
 def _final(run: RunDirectory, objective: Objective) -> float | None:
-    found = final_numbers(run.path, run.record(), over=True, metric=objective.metric).values.get(objective.metric)
+    # not `metric=`: of the metric that a run is measured by, the median over its intervals counts
+    found = final_numbers(run.path, run.record(), over=True).values.get(objective.metric)
     return found if found is not None and math.isfinite(found) else None
 
 

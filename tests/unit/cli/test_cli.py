@@ -490,3 +490,14 @@ def test_output_that_can_not_be_written_and_a_reader_that_has_gone(tmp_path: Pat
     assert "Traceback" not in full.stderr and "Exception ignored" not in full.stderr
     gone = shell("$H event show | true", tmp_path)
     assert (gone.returncode, gone.stderr) == (0, "")
+
+
+def test_ctrl_c_is_left_to_what_waits_for_the_interactive_job(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qsub = tmp_path / "bin" / "qsub"
+    qsub.parent.mkdir()
+    qsub.write_text('#!/bin/sh\nkill -INT "$PPID"\nsleep 1\nexit 7\n')
+    qsub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{qsub.parent}:{os.environ['PATH']}")
+    assert run(["shell", "torch-ddp", *REEDBUSH]) == 7  # 130, and qsub killed, without the handler

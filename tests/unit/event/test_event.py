@@ -26,7 +26,7 @@ from hackathon.config.event import Event, Item, Member, Team, Tutor
 from hackathon.config.load import load_event
 from hackathon.config.problems import ConfigError
 from hackathon.event.checks import look
-from hackathon.event.draft import Draft, checked, event_text, scalar, with_teams
+from hackathon.event.draft import Draft, checked, event_text, left_as_written, scalar, with_teams
 from hackathon.event.kinds import kind_label, kind_named, kinds_of
 from hackathon.event.participation import participation, who_knows
 from hackathon.event.schedule import date_text, days, now, overlaps
@@ -480,6 +480,13 @@ schedule: []
 """
 
 
+def test_teams_of_a_table_that_are_left_as_written_are_told() -> None:
+    text = "title: x\nteams:\n- name: A\n  members:\n  - {name: Ann}\n"
+    for more in (Team("A", members=[Member("ann", "", "Ann")]), Team("A", members=[Member("new")]), Team("A", "gz1")):
+        assert left_as_written(text, FILE, [more]) == ["A"]
+    assert left_as_written(text, FILE, [Team("A", members=[Member("", "", "Ann")]), Team("B")]) == []
+
+
 def test_teams_are_added_and_nothing_else_changes() -> None:
     teams = [Team("A", members=[Member("zz")]), Team("B", "gz1", [Member("b", "staff")], ["t", "new"])]
     text, names = with_teams(TEXT, FILE, teams)
@@ -566,6 +573,8 @@ def test_init_takes_a_file_and_refuses_a_wrong_one(tmp_path: Path) -> None:
     assert done.exit_code == 0 and value["teams_added"] == list(TEAMS)
     assert (tmp_path / "event" / "hackathon.yaml").read_bytes() == source.read_bytes()
     assert all((tmp_path / "event" / name).is_dir() for name in TEAMS)
+    both = cli("event", "init", str(tmp_path / "both"), "--from", str(source), "--date", "2099-01-24")
+    assert both.exit_code == 2 and "--from" in both.stderr and not (tmp_path / "both").exists()
     source.write_text(source.read_text().replace("17:15", "17:75"))
     wrong = cli("event", "init", str(tmp_path / "other"), "--from", str(source))
     assert wrong.exit_code == 2 and "schedule[8].end" in wrong.stderr and not (tmp_path / "other").exists()

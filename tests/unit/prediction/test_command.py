@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hackathon.config.cluster import Rates
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns
 from hackathon.prediction.study import price_of
+from hackathon.scaling.doubts import Doubt
 from support.samples.runs import Sample, write_study
 
 TABLE = "processes,value,nodes,series\n1,100,1,a\n4,390,1,a\n8,740,2,a\n1,10,1,b\n2,19,1,b\n"
@@ -308,3 +310,9 @@ def test_without_a_study_single_runs_of_the_program_tell(project: Path, capsys: 
     found = told(capsys, "torch-ddp", "--processes", "16")
     (entry,) = found["predictions"]  # type: ignore[misc]
     assert entry["basis"] == "physics" and entry["efficiency"] < 0.9
+
+
+def test_false_runs_tell_no_times() -> None:
+    false = replace(ended(1, 10.0), doubts=(Doubt("check-failed"),))
+    price = price_of(StudyRuns("s", "/p", (false, ended(2, 400.0), ended(4, 220.0)), mode="strong"), None)
+    assert price(8, 1.2, None) == (pytest.approx(400 * 1.2 * 2 / 8), None)

@@ -74,6 +74,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_plain_file": ("{file} is a link or not a regular file", "{file} はリンクか、通常のファイルではありません"),
     "no_plain_file_hint": ("Add the teams by hand.", "チームは手動で書き加えてください。"),
     "queue_alone": ("--queue needs --cluster", "--queue には --cluster も必要です"),
+    "from_alone": (
+        "--from uses the file as it is: --title, --date, --place, --cluster, --queue, and --tutor cannot be combined "
+        "with it",
+        "--from はファイルをそのまま使うため、--title、--date、--place、--cluster、--queue、--tutor とは併用できません",
+    ),
+    "from_alone_hint": ("Edit the file first.", "先にファイルを編集してください。"),
     "can_not_add": (
         "cannot add teams to {file} without changing something else: {names}",
         "ほかの部分を変えずに {file} へチームを追加できません: {names}",
@@ -90,6 +96,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "can_not_make": ("cannot create {path}: {what}", "{path} を作れません: {what}"),
     "default_title": ("Distributed deep-learning hackathon", "分散深層学習ハッカソン"),
     "team_number": ("Team {number}", "チーム{number}"),
+    "teams_kept": (
+        "the table lists other members, tutors, or another group for teams that hackathon.yaml already contains; "
+        "nothing of these teams was changed, edit them by hand: {names}",
+        "hackathon.yaml にすでにあるチームのうち、表とメンバー・チューター・グループが異なるものがあります。変更していないので、"
+        "手動で編集してください: {names}",
+    ),
     "teams_added": ("Teams added: {names}", "追加したチーム: {names}"),
     # init: questions
     "ask_begin": (

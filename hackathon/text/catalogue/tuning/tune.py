@@ -169,6 +169,11 @@ MESSAGES = {
         "Write time-to:METRIC:VALUE, such as time-to:accuracy:0.95",
         "time-to:指標:値 の形で書きます。例: time-to:accuracy:0.95",
     ),
+    "kept": ("{options}: fixed when the tuning began", "{options} は探索の開始後に変更できません"),
+    "kept_hint": (
+        "--resume takes --concurrent, --trials, and --tokens; for other changes begin a new tuning.",
+        "--resume で変更できるのは --concurrent、--trials、--tokens です。それ以外を変えるには、新しい探索を始めてください。",
+    ),
     "with_resume": (
         "--resume continues with the study's own space and objective",
         "--resume では、元の探索の範囲と目的を使います",

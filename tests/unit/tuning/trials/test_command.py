@@ -73,6 +73,8 @@ def test_a_metric_that_the_project_declares_as_a_time_is_minimised(
         ((*GOOD, "--tokens", "5"), "no price in tokens", "--trials 20"),
         (("--resume", "--objective", "loss"), "own space and objective", "Leave out"),
         (("--resume",), "no tuning study", ""),
+        (("--resume", "--stopper", "none"), "--stopper: fixed when the tuning began", "--concurrent"),
+        (("--resume", "-p", "lr=1"), "fixed when the tuning began", "--concurrent"),
         ((*GOOD, "--delta", "0.9"), "--delta", ""),
         ((*GOOD, "--stopper", "x"), "--stopper", ""),
     ],

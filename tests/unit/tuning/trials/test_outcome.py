@@ -48,7 +48,7 @@ def test_what_stopping_saved() -> None:
 
 def test_a_slow_trial_would_have_gone_on_at_its_own_pace() -> None:
     def trial(number: int, state: str, seconds: float, values: int) -> Trial:
-        return Trial(number, {}, None, Progress(state, [(float(x), 0.5) for x in range(values)], 0.5, seconds))
+        return Trial(number, {}, None, Progress(state, [(x + 1.0, 0.5) for x in range(values)], 0.5, seconds))
 
     known = [trial(1, FINISHED, 10, 20), trial(2, FINISHED, 20, 20), trial(3, STOPPED, 30, 5)]
     assert share_of_all(known, PLAN) == pytest.approx(60 / (30 + 120))

@@ -117,3 +117,14 @@ def test_files_of_others_are_data(tmp_path: Path, objective: Objective) -> None:
         Path(metrics).write_bytes(junk)
         run.write_client("trial", {"why": ["rule"], "probability": "much"})
         assert look(run, GOING, objective).state in ("running", "finished", "failed")
+
+
+def test_the_last_value_counts_where_no_final_line_tells_one(tmp_path: Path) -> None:
+    run = recorded(tmp_path, 0.5, 0.6, 0.7, 0.9)
+    assert look(run, DONE, AT_END).value == 0.9  # 0.65 is the median
+
+
+def test_values_are_counted_though_a_long_curve_is_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hackathon.logs.metrics.CURVE", 8)
+    curve = look(recorded(tmp_path, *[0.5] * 20), GOING, AT_END).curve
+    assert [x for x, _ in curve] == [1.0, 5.0, 9.0, 13.0, 17.0]  # it was 1 to 5
