@@ -130,7 +130,7 @@ def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, lis
 
 
 def left_as_written(text: str, path: Path, teams: Sequence["Team"]) -> list[str]:
-    """Return the teams of a table that a hackathon.yaml has with other people or another group: `with_teams` keeps those."""
+    """Return the teams of a table of which a hackathon.yaml has other people or another group, and keeps those."""
     written = {team.name: team for team in checked(text, path).teams}
     return [team.name for team in teams if team.name in written and _tells_more(team, written[team.name])]
 
