@@ -15,6 +15,7 @@ from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt, RunJudgement
+from hackathon.scaling.table import lower_is_better
 
 SAME_DATA = {"distinct": 0.5}
 SAME_LOSS = {"values": 4, "different": 3, "digits": 4}
@@ -125,7 +126,10 @@ def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt
     files = rank_files(facts.path / "logs", ".log")
     values = training.pattern_values(str(entry["pattern"]), files[0]) if files else []
     rest = values[1:]
-    if len(values) < FEW or not all(value > 0 for value in values) or values[0] >= SLOW_START * median(rest):
+    if len(values) < FEW or not all(value > 0 for value in values):
+        return []
+    speed = values[0] / median(rest)
+    if (1 / speed if lower_is_better(str(entry.get("unit") or "")) else speed) >= SLOW_START:
         return []
     with_it, without = fmean(values), fmean(rest)
     if abs(with_it / without - 1) <= SHIFT:

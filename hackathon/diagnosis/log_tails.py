@@ -180,6 +180,27 @@ def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[T
     return found
 
 
+def alike(texts: Iterable[str]) -> int:
+    """Return how many lines are like the last one that tells of progress, but for their numbers; without any, like the
+    last one. What is said of the end is none.
+
+    By these the usual pause is known: hundreds of lines of a start say nothing of how long an epoch lasts.
+    """
+    told = [
+        line
+        for text in texts
+        if (line := text.strip()) and not _AT_END.match(line) and not line.startswith("Terminated")
+    ]
+    if not told:
+        return 0
+    last = _shape(next((line for line in reversed(told) if _PROGRESS.search(line)), told[-1]))
+    return sum(_shape(line) == last for line in told)
+
+
+def _shape(line: str) -> str:
+    return re.sub(r"\d[\d.:,e+-]*", "0", line[:200])
+
+
 def is_own(path: str) -> bool:
     """Return whether a file that Python names in a stack is the user's own code."""
     return not any(part in path for part in _NOT_OWN)

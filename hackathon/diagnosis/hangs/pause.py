@@ -1,11 +1,13 @@
 """How long a run had written nothing when it was ended from outside, and from which step on."""
 
+import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES
+from hackathon.diagnosis.log_tails import alike
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import number
 from hackathon.text.files import open_regular
@@ -13,8 +15,8 @@ from hackathon.text.json_fields import moment_of
 from hackathon.text.messages import message
 from hackathon.text.units import format_duration
 
-HEAD = 1 << 20
-"""Bytes at the beginning of a log by which the number of its lines is told."""
+TAIL = 1 << 20
+"""Bytes at the end of a log by which the number of its lines is told."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +95,15 @@ def _printed(facts: RunFacts, path: Path) -> float | None:
 
 
 def _lines(path: Path) -> int:
-    """Return about how many lines a log has, by its beginning."""
+    """Return about how many lines a log has that are like its last one, by its end."""
     try:
-        size = path.stat().st_size
         with open_regular(path) as stream:
-            head = stream.read(HEAD)
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - TAIL))
+            end = stream.read(TAIL)
     except OSError:
         return 0
-    return round(head.count(b"\n") * max(1.0, size / max(1, len(head))))
+    return round(alike(end.decode("utf-8", "replace").splitlines()) * max(1.0, size / max(1, len(end))))
 
 
 def _is_count(value: float) -> bool:

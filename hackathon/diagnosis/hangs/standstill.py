@@ -9,7 +9,7 @@ from hackathon.diagnosis.facts import NOT_KNOWN, RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES, WORDS, Hang, find_hang, last_steps
 from hackathon.diagnosis.hangs.stacks import Stack, find_elsewhere, stacks_of
-from hackathon.diagnosis.log_tails import End
+from hackathon.diagnosis.log_tails import End, alike
 from hackathon.diagnosis.order import RulePlace
 from hackathon.diagnosis.render_finding import line_number
 from hackathon.diagnosis.scan import LogFile
@@ -110,7 +110,7 @@ class Standstill:
         if not printed:  # nobody knows how long its steps last: only what waits for others by name counts
             return written - began >= QUIET and any(stack.in_collective for stack in self._stacks.values())
         newest = max(printed)
-        lines = max(len(end.lines) for end in self._ends) or 1
+        lines = max((alike(line.read.text for line in end.lines) for end in self._ends), default=0) or 1
         return written - newest >= max(QUIET, QUIET_LINES * (newest - began) / lines)
 
     def _told_of(self, rank: int) -> float | None:

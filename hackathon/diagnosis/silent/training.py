@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
@@ -256,13 +257,18 @@ def devices(run: RunFacts) -> dict[int, str]:
 
 
 def samples_per_step(run: RunFacts) -> float | None:
-    """Return the samples (tokens, …) of a step over all processes, None when the program does not tell them."""
-    for steps, line in reversed(list(intervals(run, min(run.metrics, default=0)))):
+    """Return the samples (tokens, …) of a step over all processes, None when the program does not tell them.
+
+    The median of its lines behind the warm-up: the last one often ends with an epoch's smaller batch.
+    """
+    found: dict[bool, list[float]] = {False: [], True: []}
+    for steps, line in intervals(run, min(run.metrics, default=0)):
         unit = next((name[:-6] for name in line if name.endswith("_per_s") and name[:-6] in line), None)
         count = number(line.get(unit)) if unit else None
         if count and steps:
-            return float(count / steps)
-    return None
+            found[bool(line.get("warmup"))].append(float(count / steps))
+    told = found[False] or found[True]
+    return median_high(told) if told else None
 
 
 def succeeded(run: RunFacts) -> bool:

@@ -26,7 +26,11 @@ _WORLD = re.compile(
     r"\bworld[ _-]?size[\"']?\s{0,3}(?:is\s+|[:=]\s{0,3})?(\d{1,6})\b"
 )
 _LOCAL = re.compile(r"localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]")
-_ALONE = re.compile(r"(?i)\brank[\"']?\s{0,3}[:=#]?\s{0,3}0\s{0,3}(?:of|/|out of)\s{0,3}1\b(?!\d)")
+_ALONE = re.compile(
+    r"(?i)(?<!local[ -])(?<!node[ -])(?<!machine[ -])(?<!group[ -])(?<!parallel[ -])(?<!model[ -])(?<!data[ -])"
+    r"(?<!tensor[ -])(?<!pipeline[ -])(?<!tp[ -])(?<!dp[ -])(?<!pp[ -])"
+    r"\brank[\"']?\s{0,3}[:=#]?\s{0,3}0\s{0,3}(?:of|/|out of)\s{0,3}1\b(?!\d)"
+)
 
 
 @fact("silent:several-worlds")

@@ -31,7 +31,18 @@ class TrainingData:
                 self.edits.ask(loop.loop, "ask-data", data=self.program.text(loop.loader))
             elif set(loop.sources) <= self._sampled:
                 self._epochs(loop)
+            if len(loop.sources) > 1 and self._sometimes(loop):
+                self.edits.ask(loop.loop, "ask-share")
             self._lengths(loop)
+
+    def _sometimes(self, loop: BatchLoop) -> bool:
+        """Return whether a loop may run without a training step: the same lines train and evaluate."""
+        inside = set(self.program.walk(loop.loop.body))
+        return any(
+            isinstance(each, cst.If) and each in inside
+            for step in self.functions.reaches(loop.loop.body)
+            for each in self.program.above(step)
+        )
 
     def _sample(self, call: cst.Call) -> None:
         edits, program, words = self.edits, self.program, self.words

@@ -26,8 +26,12 @@ _BOOKKEEPING = frozenset(
 """What is used of a wrapped model without passing anything through it."""
 _BATCH = re.compile(r"batch|\bbs\b|bsz", re.I)
 _WORLD = re.compile(r"world|n_?procs?\b|num_?proc|n_?ranks?\b|num_?ranks|num_?workers_total|get_world_size", re.I)
-_PER_EPOCH = re.compile(r"len|size\(|dataset|samples|ceil|steps|epoch|math", re.I)
-"""Words of a division that reckons steps, not a batch."""
+_PER_EPOCH = re.compile(
+    r"len|size\(|dataset|samples|ceil|steps|epoch|math|batches|\bn(?:um)?_?batch"
+    r"|loss|acc\b|accuracy|correct|metric|(?:\b|_)time",
+    re.I,
+)
+"""Words of a division that reckons steps or a mean over ranks, not a batch."""
 
 _ALL = frozenset({"Exception", "BaseException", "RuntimeError"})
 """Exceptions under which the failure of one rank's step comes."""

@@ -61,9 +61,12 @@ class Launched(NamedTuple):
 def launched(words: Sequence[str]) -> Launched | None:
     """Return what a command's launcher starts, or None for a command without one, or with one that only tells."""
     name, rest = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
+    sure = True
     if _PYTHON.fullmatch(name):
         at = next((number for number, word in enumerate(rest) if word != "-u"), len(rest))
         if rest[at : at + 1] == ["-m"] and len(rest) > at + 1:
+            # without --use_env it passes --local_rank to the program, which torchrun does not
+            sure = rest[at + 1] != "torch.distributed.launch" or bool({"--use_env", "--use-env"} & set(rest))
             name, rest = _MODULES.get(rest[at + 1], ""), rest[at + 2 :]
     elif name == "accelerate" and rest[:1] == ["launch"]:
         rest = rest[1:]
@@ -73,7 +76,7 @@ def launched(words: Sequence[str]) -> Launched | None:
         return None
     kind = _SAME.get(name, name)
     counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
-    sure, module, bare = True, False, False
+    module, bare = False, False
     alone = kind == "torchrun"
     while rest and rest[0].startswith("-") and rest[0] != "--":
         option, equals, value = rest.pop(0).partition("=")

@@ -237,6 +237,12 @@ def _main(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
+def only_started(node: ast.stmt) -> bool:
+    """Return whether a statement is `if __name__ == "__main__":`, which an import does not run."""
+    test = node.test if isinstance(node, ast.If) and not node.orelse else None
+    return isinstance(test, ast.Compare) and _main(test) and isinstance(test.ops[0], ast.Eq)
+
+
 def _leaves(body: list[ast.stmt]) -> bool:
     last = body[-1]
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from hackathon.programs.training.module import Module
+from hackathon.programs.training.module import Module, only_started
 from hackathon.programs.training.rules import FileLook
 from hackathon.runs.source.program_text import LONE_PACKAGES, ProgramFile, imports, is_runtime, program_files
 from hackathon.schedulers.foreign import TASK_VARIABLES
@@ -56,7 +56,7 @@ class TrainingProgram:
         for file in program_files(folder, *entries):
             if is_runtime(file.name):
                 continue
-            module = _module(file)
+            module = _module(file, started=file.name in entries)
             if not isinstance(module, Module) or not file.whole:
                 strangers.add(file.name)
             if isinstance(module, FileLook):
@@ -164,9 +164,11 @@ class TrainingProgram:
         return found
 
 
-def _module(file: ProgramFile) -> "Module | FileLook":
+def _module(file: ProgramFile, *, started: bool) -> "Module | FileLook":
     tree = file.parsed
     if isinstance(tree, ast.Module) and file.whole:
+        if not started:
+            tree = ast.Module([each for each in tree.body if not only_started(each)], tree.type_ignores)
         return Module(file, tree)
     look = FileLook(file.name, "python", file.lines)
     line, reason = (1, "") if isinstance(tree, ast.Module) else tree

@@ -302,6 +302,8 @@ def test_there_are_programs_to_hold_it_to() -> None:
         (["world_size=2", "world_size=2", "", ""], None),
         (["tensor parallel world size: 1, world size: 4"] * 4, None),
         (["local world size: 1"] * 4, None),
+        ([f"rank {rank}/4, local rank 0/1" for rank in range(4)], None),
+        (["Node rank: 0/1"] * 4, None),
         (["world size 1", "world size 4", "world size 4", "world size 4"], None),
         (["world size: 3"] * 4, None),
     ],
@@ -348,6 +350,8 @@ def test_a_check_that_failed(make: Make, accuracy: float | None, doubted: bool) 
         ({"reduce": "mean"}, 20, True),
         ({"reduce": "mean"}, 97, False),
         ({"reduce": "mean", "skip_first": 1}, 20, False),
+        ({"reduce": "mean", "unit": "s/step"}, 2000, True),
+        ({"reduce": "mean", "unit": "s/step"}, 20, False),
         ({"reduce": "median"}, 20, False),
     ],
 )
@@ -356,3 +360,12 @@ def test_a_mean_over_the_warm_up(make: Make, entry: dict[str, Any], first: int, 
     run = make(metrics=metrics)
     run.log(0, *(f"throughput: {value}" for value in (first, 100, 101, 99, 100, 102)))
     assert ("warm-up-included" in judged(run)) is doubted
+
+
+def test_the_smaller_last_batch_of_an_epoch_is_not_the_work_of_a_step(make: Make) -> None:
+    run = make(8)
+    run.meter(0, FALLING)  # 512 samples a step, up to step 260
+    last = {"t": 1795287600.0, "attempt": 1, "step": 278, "seconds": 1.0}
+    run.add("metrics/rank-0.jsonl", last | {"samples": 17 * 512 + 96, "samples_per_s": 8800.0})
+    record = RunDirectory(run.path).known()
+    assert doubts.judge(run.path, record, final_numbers(run.path, record, over=True)).work == 512

@@ -98,3 +98,19 @@ def test_a_run_that_worked_to_the_end_is_not_said_to_stand(tmp_path: Path, how: 
 )  # fmt: skip
 def test_durations(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_the_lines_of_a_start_do_not_tell_how_long_an_epoch_lasts(tmp_path: Path) -> None:
+    run = made(tmp_path, printed=160)
+    for log in (run / "logs").iterdir():
+        log.write_text("".join(f"shard {n} of 300\n" for n in range(300)) + "epoch 0\nepoch 1\nepoch 2\n")
+        os.utime(log, (NOW - 160, NOW - 160))
+    assert words(run).endswith("at its walltime, 00:15:00")
+
+
+def test_a_line_that_is_printed_once_hides_no_pause(tmp_path: Path) -> None:
+    run = made(tmp_path, printed=160)
+    for log in (run / "logs").iterdir():
+        log.write_text("".join(f"step {n} loss 0.5\n" for n in range(300)) + "saving a checkpoint\n")
+        os.utime(log, (NOW - 160, NOW - 160))
+    assert "stood still" in words(run)

@@ -196,3 +196,11 @@ def test_files_that_hold_no_stack(tmp_path: Path, text: bytes) -> None:
     run = Run(tmp_path, 2).rank(0, *REDUCE, main(15)).rank(1, LOAD, main(12))
     (run.path / "stacks" / "rank-1.txt").write_bytes(text)
     assert run.found()[0] == "job-walltime"
+
+
+def test_the_lines_of_a_start_do_not_tell_how_long_an_epoch_lasts(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20)).rank(1, *FORWARD, main(19))
+    for log in (run.path / "logs").iterdir():
+        log.write_text("".join(f"shard {n} of 300\n" for n in range(300)) + "epoch 0\nepoch 1\n")
+        os.utime(log, (NOW - 300, NOW - 300))
+    assert run.found()[0] == "job-walltime"

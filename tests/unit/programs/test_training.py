@@ -162,6 +162,8 @@ def found(
          STREAM.replace("for line", "torch.randn(2)\n        for line")),
         ("divided-batch", DDP + "mine = batch_size // dist.get_world_size()\n",
          DDP + "steps = len(data) // (batch_size * dist.get_world_size())\n"),
+        ("divided-batch", DDP + "mine = train_batch_size // world_size\n",
+         DDP + "mean = batch_loss / dist.get_world_size()\nturns = num_batches // world_size\n"),
         ("divided-batch", DDP + "args.batch_size = int(args.batch_size / world_size)\n",
          DDP + "rate = batch_size * world_size / seconds\n"),
         ("swallowed-exception", caught("except Exception as error:", "print('skipped', error)"),
@@ -216,6 +218,7 @@ def test_a_wrong_program_and_its_right_twin(tmp_path: Path, rule: str, wrong: st
         ("torchrun --standalone --nproc-per-node=4 -m lab.train", "python -m lab.train", "torchrun"),
         ("python -m torch.distributed.run --nproc_per_node=4 train.py", "python train.py", "torchrun"),
         ("python -m torch.distributed.launch --nproc_per_node=4 --use_env train.py", "python train.py", "torchrun"),
+        ("python -m torch.distributed.launch --nproc_per_node=4 train.py", None, "torchrun"),
         ("mpirun -np 4 --bind-to none python train.py", "python train.py", "mpirun"),
         ("mpiexec -n 4 python -u train.py", "python -u train.py", "mpirun"),
         ("srun -N2 --ntasks=8 --gres=gpu:4 python train.py", "python train.py", "srun"),
@@ -855,3 +858,11 @@ def test_a_warning_does_not_change_the_answer(
     assert run(["check", "--processes", "2"]) == 0
     shown = capsys.readouterr().out
     assert "+    sampler.set_epoch(epoch)" in shown and "OK" in shown
+
+
+def test_what_an_imported_file_does_only_when_it_is_started(tmp_path: Path) -> None:
+    own = HEAD + 'def mean(x):\n    dist.all_reduce(x)\nif __name__ == "__main__":\n'
+    own += '    os.environ["MASTER_ADDR"] = "localhost"\n    dist.init_process_group("gloo", rank=0, world_size=1)\n'
+    files = {"train.py": DDP + "from comm import mean\n", "comm.py": own}
+    assert found(tmp_path, "python train.py", files) == {}
+    assert "fixed-world" in found(tmp_path, "python comm.py", files)["comm.py"]

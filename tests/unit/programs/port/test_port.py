@@ -338,3 +338,28 @@ def test_nothing_of_it_is_imported_before_it_is_used() -> None:
 
     code = "import sys, hackathon.cli.main, hackathon.cli.port; sys.exit('libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_loop_that_trains_and_evaluates_is_asked_about() -> None:
+    text = (
+        HEAD
+        + """
+def run_epoch(model, loader, optimizer=None):
+    right = 0
+    for x, y in loader:
+        out = model(x)
+        if optimizer is not None:
+            nn.functional.cross_entropy(out, y).backward()
+            optimizer.step()
+        right += (out.argmax(1) == y).sum().item()
+    return right / len(loader.dataset)
+model = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train = DataLoader(data, batch_size=4, shuffle=True)
+test = DataLoader(held_out, batch_size=4)
+for epoch in range(3):
+    run_epoch(model, train, optimizer)
+    accuracy = run_epoch(model, test)
+"""
+    )
+    assert "ask-share" in asked(ported(text))
