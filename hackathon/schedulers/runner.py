@@ -90,9 +90,11 @@ def typed_by_path() -> bool:
 
     A link to it elsewhere, as `~/bin/hackathon`, says nothing about the Python that programs train with.
     """
-    name = sys.argv[0]
-    own = os.path.basename(name) == "__main__.py" or os.path.dirname(os.path.abspath(name)) == f"{sys.prefix}/bin"  # noqa: PTH100, PTH119, PTH120
-    return own and sys.prefix != sys.base_prefix
+    if sys.prefix == sys.base_prefix:
+        return False
+    folder, _, name = sys.argv[0].rpartition("/")
+    # the way there may lead through links, as where homes lie elsewhere
+    return name == "__main__.py" or (bool(folder) and os.path.realpath(folder) == os.path.realpath(f"{sys.prefix}/bin"))
 
 
 def run(

@@ -273,3 +273,13 @@ def test_only_who_types_the_environments_own_file_means_its_programs(
     monkeypatch.setattr(sys, "argv", [name, "submit"])
     monkeypatch.setattr(os, "getcwd", lambda: "/place")
     assert runner.child_environment(submission=True)["PATH"].startswith("/place/.venv/bin:") is first
+
+
+def test_a_home_behind_a_link_is_the_same_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "lustre" / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / "home").symlink_to(tmp_path / "lustre")
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "home" / ".venv"))
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "lustre" / ".venv" / "bin" / "hackathon"), "submit"])
+    assert runner.child_environment(submission=True)["PATH"].startswith(f"{sys.prefix}/bin:")
