@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -182,6 +182,16 @@ def option_trust(function: Function) -> Function:
         return function(*arguments, foreign="take" if trust else "refuse", **others)
 
     return click.option("--trust", is_flag=True, help=message("trust.option"))(collect)  # type: ignore[return-value]
+
+
+def typed(names: Collection[str]) -> list[str]:
+    """Return which of these options of the running command were typed, as they are called: `--seconds`."""
+    context = click.get_current_context()
+    return [
+        max(each.opts, key=len)
+        for each in context.command.params
+        if each.name in names and context.get_parameter_source(each.name) is click.core.ParameterSource.COMMANDLINE
+    ]
 
 
 def shown_only(foreign: "Foreign") -> "Foreign":

@@ -426,3 +426,14 @@ def test_an_encrypted_archive(crate: Path, tmp_path: Path) -> None:
         at += 4
     (tmp_path / "locked.zip").write_bytes(raw)
     assert _refused(tmp_path / "locked.zip").id == "crate.no_zip"
+
+
+def test_a_name_in_an_archive_that_is_no_text(crate: Path, tmp_path: Path) -> None:
+    raw = bytearray(crate.read_bytes())
+    with zipfile.ZipFile(io.BytesIO(bytes(raw))) as archive:
+        for entry in archive.infolist():
+            if not entry.filename.endswith((METADATA, LIST)):
+                raw[entry.header_offset + 30] = 0xFF
+                raw[entry.header_offset + 7] |= 8  # the name is UTF-8
+    (tmp_path / "odd.zip").write_bytes(raw)
+    assert _refused(tmp_path / "odd.zip").id == "crate.no_zip"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust
+from hackathon.cli.options import job_options, named, option_force, option_trust, typed
 from hackathon.jobs.options import Options
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
@@ -70,7 +70,7 @@ def command(
     if files:
         if words is not None:
             raise RequestError("profile.from_and_command")
-        if given := [*_of_job(options), *_of_recording()]:
+        if given := [*_of_job(options), *typed(RECORDING)]:
             raise RequestError("profile.options_with_from", names=", ".join(given))
         # the shell makes several words of `--from traces/*.json`
         profile = read_profile([*files, *targets])
@@ -113,7 +113,7 @@ def _run(
     earlier = None if words is not None else _earlier(target)
     if earlier is not None:
         shown = bool(trace_files(earlier))
-        if given := [*_of_job(options), *(_of_recording() if shown else ())]:
+        if given := [*_of_job(options), *(typed(RECORDING) if shown else ())]:
             raise RequestError("profile.options_with_run", names=", ".join(given), run=earlier.id[-8:])
         if shown:
             return earlier
@@ -150,14 +150,6 @@ def _of_job(options: Options) -> list[str]:
     """Return the options of a job that were given: what is shown, or recorded once more, stays as it was."""
     given = [each.name for each in fields(Options) if getattr(options, each.name) != getattr(Options(), each.name)]
     return ["-p" if name == "parameters" else "--" + name.replace("_", "-") for name in given]
-
-
-def _of_recording() -> list[str]:
-    """Return the options of a recording that were typed: what is shown was recorded with others."""
-    from click.core import ParameterSource
-
-    source_of = click.get_current_context().get_parameter_source
-    return [f"--{name}" for name in RECORDING if source_of(name) is ParameterSource.COMMANDLINE]
 
 
 def _is_recipe(name: str) -> bool:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import job_options, named, option_force, option_trust
+from hackathon.cli.options import job_options, named, option_force, option_trust, typed
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
 
@@ -97,7 +97,7 @@ def command(
     if resume is not None:
         if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
-        if kept := _kept():
+        if kept := typed(KEPT):
             raise RequestError("tune.kept", options=", ".join(kept))
         tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
         if dry_run:
@@ -133,19 +133,6 @@ def command(
         if as_json:
             click.echo(best_line(tuner.plan, found), err=True)
         raise click.exceptions.Exit(1)
-
-
-def _kept() -> list[str]:
-    """Return the options that were typed and that a tuning which goes on cannot change."""
-    from click.core import ParameterSource
-
-    context = click.get_current_context()
-    typed = [
-        each
-        for each in context.command.params
-        if each.name in KEPT and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-    ]
-    return [max(each.opts, key=len) for each in typed]
 
 
 def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) -> "tuple[Sources, int]":

@@ -247,7 +247,7 @@ class _Archive(_Folder):
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(raw))
             entries = self._zip.infolist()
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        except (*ARCHIVE_ERRORS, OSError) as error:
             raise RequestError("crate.no_zip", path=path, what=error) from None
         if len(entries) > ENTRIES_LIMIT:
             raise RequestError("crate.too_many", path=path, count=len(entries), limit=ENTRIES_LIMIT)

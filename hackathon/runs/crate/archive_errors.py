@@ -1,5 +1,6 @@
 """What an archive of somebody else may raise while it is read: zipfile and tarfile let out what is below them."""
 
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -11,6 +12,6 @@ except ImportError:  # this Python was built without it, and says so with a NotI
 
 ARCHIVE_ERRORS = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, NotImplementedError, RuntimeError,
-    ValueError, OverflowError,
+    ValueError, OverflowError, struct.error,
 )  # fmt: skip
 """Without OSError, which may also be of the disk that is written to."""
