@@ -78,16 +78,20 @@ class Place:
     def together(self, path: Path) -> str:
         """Return what two processes print; once more when Gloo, not the program, aborted one at the end of a good run.
 
-        PyTorch issue 190489, as in `test_framework_output`.
+        PyTorch issue 190489, as in `test_framework_output`. Each writes its own file: the launcher runs Python
+        unbuffered, and on one stream they would write parts of lines between each other's.
         """
+        logs = self.folder / "ranks"
         launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-        words = (f"{path}/bin/python", *launcher, "ported.py")
+        words = (f"{path}/bin/python", *launcher, "--redirects", "1", "--log-dir", str(logs), "ported.py")
         try:
-            return self.run(path, *words)
+            self.run(path, *words)
         except AssertionError as failure:
             if "terminate called without an active exception" not in str(failure):
                 raise
-            return self.run(path, *words)
+            shutil.rmtree(logs)
+            self.run(path, *words)
+        return "".join(each.read_text() for each in sorted(logs.rglob("stdout.log")))
 
     def both(self, path: Path) -> tuple[str, str]:
         """Return what the program and the ported one print alone."""
