@@ -6,6 +6,7 @@ ahocorasick_rs (https://github.com/G-Research/ahocorasick_rs) are imported when 
 
 import hashlib
 import importlib
+import math
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +20,10 @@ ENGINES = ("hyperscan", "ahocorasick", "re")
 """Names of the searches, the fastest first."""
 SLOW_TO_MAKE = 200_000_000
 """Bytes to read from which on the time to compile for Hyperscan is won back."""
+WORTH_A_TABLE = 30_000_000
+"""Bytes to read from which on a full table for Aho-Corasick is won back: 0.2 s and 100 MB for twice the speed."""
 MOST_IN_TABLE = 70_000
-"""Literals of which Aho-Corasick makes a full table, which takes 120 MB then."""
+"""Literals of which one is made."""
 KEPT = 20
 """Compiled searches that the user's cache holds at most."""
 
@@ -29,6 +32,8 @@ class Matcher(Protocol):
     """A search for the bodies (key: twice the index) and the torn forms (that plus one) of needles."""
 
     name: str
+    enough: float
+    """Bytes to read from which on another one is worth its making."""
 
     def present(self, block: Block) -> Iterable[int]:
         """Return the keys of what may stand in the block, each once, in no order."""
@@ -43,7 +48,7 @@ def make_matcher(needles: Sequence[Needle], engine: str | None = None, *, size: 
     """
     makers: dict[str, Callable[[Sequence[Needle]], Matcher]] = {
         "hyperscan": lambda needles: _Hyperscan(needles, from_cache=not engine and size < SLOW_TO_MAKE),
-        "ahocorasick": _AhoCorasick,
+        "ahocorasick": lambda needles: _AhoCorasick(needles, table=size >= WORTH_A_TABLE),
         "re": _Plain,
     }
     for name in [engine] if engine else ENGINES:
@@ -59,6 +64,7 @@ class _Plain:
     """One search after the other."""
 
     name = "re"
+    enough: float = SLOW_TO_MAKE
 
     def __init__(self, needles: Sequence[Needle]) -> None:
         self._needles = list(needles)
@@ -79,7 +85,7 @@ class _AhoCorasick:
 
     name = "ahocorasick"
 
-    def __init__(self, needles: Sequence[Needle]) -> None:
+    def __init__(self, needles: Sequence[Needle], *, table: bool) -> None:
         library = importlib.import_module("ahocorasick_rs")
         # one automaton knows only one kind of letters; what it finds too much is seen when the place is verified
         self._folded = any(needle.folded for needle in needles)
@@ -89,8 +95,10 @@ class _AhoCorasick:
                 for literal in literals:
                     keys.setdefault(literal.lower() if self._folded else literal, set()).add(key)
         self._keys = [tuple(each) for each in keys.values()]
-        # twice as fast as the others, but some 1.7 kB for each literal
-        kind = library.Implementation.DFA if len(keys) <= MOST_IN_TABLE else None
+        table = table and len(keys) <= MOST_IN_TABLE
+        kinds = library.Implementation
+        kind = kinds.DFA if table else kinds.ContiguousNFA
+        self.enough: float = SLOW_TO_MAKE if table or len(keys) > MOST_IN_TABLE else WORTH_A_TABLE
         self._automaton: Any = library.BytesAhoCorasick(list(keys), implementation=kind) if keys else None
 
     def present(self, block: Block) -> set[int]:
@@ -105,6 +113,7 @@ class _Hyperscan:
     """All literals and all torn forms in one database, kept in the user's cache in its compiled form."""
 
     name = "hyperscan"
+    enough: float = math.inf
 
     def __init__(self, needles: Sequence[Needle], *, from_cache: bool = False) -> None:
         """`from_cache`: take it from the cache only. Raises ImportError when it is not to be had."""

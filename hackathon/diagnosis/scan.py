@@ -19,7 +19,7 @@ from hackathon.config.literals import PatternError
 from hackathon.config.rule import Pattern, Rule
 from hackathon.diagnosis.blocks import SIZE, Block, read_blocks
 from hackathon.diagnosis.findings import Evidence
-from hackathon.diagnosis.matcher import ENGINES, SLOW_TO_MAKE, Matcher, make_matcher
+from hackathon.diagnosis.matcher import Matcher, make_matcher
 from hackathon.diagnosis.needles import Needle, WantedPattern, expression_of, needles_of
 from hackathon.diagnosis.rule_limits import RuleLimits
 from hackathon.diagnosis.window import Match, Window, line_end, line_start
@@ -111,8 +111,7 @@ class Scanner:
 
     def _prepared(self, size: int) -> Matcher:
         """Return the search for so many bytes; a slower one that is there already is given up for much to read."""
-        slow = self._matcher is not None and self._matcher.name != ENGINES[0] and size >= SLOW_TO_MAKE
-        if self._matcher is None or (slow and not self._named):
+        if self._matcher is None or (size >= self._matcher.enough and not self._named):
             self._matcher = make_matcher(self._needles, self._named, size=size)
         return self._matcher
 

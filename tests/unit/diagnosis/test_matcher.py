@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hackathon.config.rule import Pattern, Rule
 from hackathon.diagnosis import blocks
-from hackathon.diagnosis.matcher import ENGINES, make_matcher
+from hackathon.diagnosis.matcher import ENGINES, SLOW_TO_MAKE, WORTH_A_TABLE, make_matcher
 from hackathon.diagnosis.needles import needles_of
 from hackathon.diagnosis.scan import LOOKED_AT, RANKS, Hit, LogFile, Scanner, scan
 
@@ -35,6 +35,7 @@ RULES = [
     rule("job-only", Pattern(text="CUDA out of memory"), where=["job"]),
 ]
 SCANNERS = {name: Scanner(RULES, name) for name in ENGINES}
+SMALL, LARGE = (make_matcher(needles_of(RULES), "ahocorasick", size=size) for size in (0, WORTH_A_TABLE))
 MESSAGES = {
     "oom": "RuntimeError: CUDA out of memory. Buy more",
     "allocate": "Tried to allocate 2.00 GiB on GPU 0",
@@ -439,6 +440,23 @@ def test_little_to_read_does_not_wait_for_a_slow_compiler(log: Path, monkeypatch
     again = Scanner(RULES)
     assert again.scan([LogFile(log, "log", "rank")]) == first
     assert again.engine == "hyperscan"
+
+
+def test_a_table_is_made_for_much_to_read_and_finds_the_same(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hyperscan", None)
+    log.write_text(OOM)
+    scanner, found = Scanner(RULES), []
+    for size, enough in ((10, WORTH_A_TABLE), (WORTH_A_TABLE, SLOW_TO_MAKE), (10, SLOW_TO_MAKE)):
+        monkeypatch.setattr("hackathon.diagnosis.scan._bytes", lambda path, size=size: size)
+        found.append(scanner.scan([LogFile(log, "log", "rank")]))
+        assert scanner._matcher is not None and scanner._matcher.enough == enough
+    assert found[0] and found[0] == found[1] == found[2]
+
+
+@given(st.lists(st.sampled_from([OOM, "CUDA", "out of mem", "ory\n", "RuntimeError: ", "x"]), max_size=8))
+def test_an_automaton_with_and_without_a_table_finds_the_same(parts: list[str]) -> None:
+    text = blocks.Block("".join(parts).encode())
+    assert sorted(SMALL.present(text)) == sorted(LARGE.present(text))
 
 
 def test_no_rules_find_nothing(log: Path) -> None:
