@@ -6,24 +6,17 @@ The child reads one JSON object a line (run, status, folders, failed) and answer
 import json
 import os
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hackathon.index.cause import RunCause, cause_found
+from hackathon.index.held_rules import HeldRules
 from hackathon.runs.states import RunStatus
 from hackathon.text.worker import Worker
 
-if TYPE_CHECKING:
-    from hackathon.config.rule import Rule
-
 TIMEOUT = 30.0
 """Seconds that the diagnosis of one run may take."""
-RULES_AGE = 60.0
-"""Seconds for which rules are used again before their files are read anew."""
-MOST_RULES = 50
-"""Sets of rules, one a project, that are held."""
 _CHILD = "from hackathon.index.diagnoser import main; main()"
 
 
@@ -85,7 +78,7 @@ def main() -> None:
     """Answer questions from stdin until it is closed."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a plug-in prints is no answer
-    rules: dict[tuple[str, ...], tuple[float, Sequence[Rule]]] = {}
+    rules = HeldRules()
     for line in sys.stdin.buffer:
         question = json.loads(line)
         try:
@@ -96,31 +89,20 @@ def main() -> None:
         answers.flush()
 
 
-def _examine(
-    question: dict[str, Any], rules: "dict[tuple[str, ...], tuple[float, Sequence[Rule]]]"
-) -> dict[str, Any] | None:
-    from hackathon.config.load import load_rules
+def _examine(question: dict[str, Any], rules: HeldRules) -> dict[str, Any] | None:
     from hackathon.diagnosis.examine import diagnose_files, diagnose_run
-    from hackathon.diagnosis.scan import RuleSet
     from hackathon.runs.directory import RunDirectory
     from hackathon.text.messages import LANGUAGES, speaking
 
-    folders = tuple(question["folders"])
-    if folders not in rules or time.monotonic() - rules[folders][0] > RULES_AGE:
-        found = RuleSet(load_rules([Path(folder) for folder in folders])[0])
-        # most teams have no rules of their own: one and the same list spares making its scanner again
-        same = next((known for _, known in rules.values() if known == found), found)
-        if len(rules) > MOST_RULES:
-            rules.clear()
-        rules[folders] = time.monotonic(), same
+    held = rules.of([Path(folder) for folder in question["folders"]])
     if not question["run"]:
-        diagnose_files([], rules=rules[folders][1])
+        diagnose_files([], rules=held)
         return None
     state = RunStatus(**{**question["status"], "hosts": tuple(question["status"]["hosts"])})
     told = {}
     for language in LANGUAGES:
         with speaking(language):
-            told[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=rules[folders][1])
+            told[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=held)
     if any(each.unread for each in told.values()):
         return None  # a file server fails for a moment: later, as after a diagnosis that came to nothing
     slow = sorted({name for each in told.values() for name in each.slow})

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ class Memory:
         self._lock = threading.Lock()
         self.folder: Path | None = None
         """Where drawings lie between two publications: on a disk of this machine, derived; None: nowhere."""
+        self.pictures: Callable[..., list[bytes]] | None = None
+        """What draws, where a process of a server's stays for it; None: each time another one."""
 
     def __reduce__(self) -> tuple[type["Memory"], tuple[()]]:
         """Go to another process empty."""

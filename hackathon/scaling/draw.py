@@ -2,17 +2,20 @@
 can take a lot of memory, hang or crash, and a table must not go down with a picture.
 
 In: `{"charts": [{"spec", "format": "svg"|"png", "scale"}], "fonts": [folder]}`; out: `{"charts": [base64]}`. Imports
-nothing of the toolkit, so that it can be started as a file.
+nothing of the toolkit, so that it can be started as a file. As a file it draws one order; `serve` draws one a line.
 """
 
 import base64
 import json
 import os
+import select
 import sys
 from typing import Any
 
 MISSING_LIBRARY = 69
 """Exit code when vl-convert is not installed (EX_UNAVAILABLE of sysexits.h)."""
+REST = 900.0
+"""Seconds without an order after which a process that serves ends: the engine holds 100 MB."""
 
 
 def draw(order: dict[str, Any]) -> dict[str, list[str]]:
@@ -50,6 +53,19 @@ def main() -> int:
     with os.fdopen(answer, "w", encoding="ascii") as stream:
         json.dump(pictures, stream)
     return 0
+
+
+def serve() -> None:
+    """Answer an order a line with a line, `{}` where it cannot be drawn, until stdin is closed or nothing comes."""
+    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)
+    # one order at a time: whoever asks waits for the answer, so nothing lies in Python's buffer while this waits
+    while select.select([sys.stdin], [], [], REST)[0] and (line := sys.stdin.readline()):
+        try:
+            pictures = draw(json.loads(line))
+        except Exception:  # who asks draws it in another process, which says why
+            pictures = {}
+        print(json.dumps(pictures), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -126,20 +126,25 @@ def plot_study(
     return warnings
 
 
+def order_of(specs: Sequence[Mapping[str, Any]], form: str) -> bytes:
+    """Return what the drawing process is asked for: one line of JSON."""
+    order = {
+        "charts": [{"spec": spec, "format": form} for spec in specs],
+        "fonts": [str(folder) for folder in user_folders()],
+    }
+    return json.dumps(order, allow_nan=False).encode()
+
+
 def pictures(specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
     """Return the pictures of some specifications as `svg` or `png`, drawn by one child process.
 
     Raises UnavailableError without vl-convert and HackathonError when the process fails, is killed or takes too long.
     """
-    order = {
-        "charts": [{"spec": spec, "format": form} for spec in specs],
-        "fonts": [str(folder) for folder in user_folders()],
-    }
     try:
         # -P: a file `json.py` in the user's folder must not be taken for the library's.
         child = subprocess.run(
             [sys.executable, "-P", str(PROGRAM)],
-            input=json.dumps(order, allow_nan=False).encode(), capture_output=True, timeout=SECONDS, check=False,
+            input=order_of(specs, form), capture_output=True, timeout=SECONDS, check=False,
             env=child_environment(),
         )  # fmt: skip
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """Print how long publishing a large event takes, cold and warm, how much memory, and how large a site of 8 teams is.
 
-    python tests/bench/bench_publish.py [--teams 100] [--runs 100] [--keep FOLDER]
+    python tests/bench/bench_publish.py [--teams 100] [--runs 100] [--languages en,ja] [--keep FOLDER]
 
 Each team has two studies of five sizes; the runs are repeats of their points. Cold: no index, no cache, no drawing from
 before. The figures of the issue: cold < 60 s, warm < 2 s, memory < 500 MB; 8 teams, without crates and Vega, < 1 MB
@@ -47,11 +47,11 @@ print(json.dumps({"runs": len(source.summaries), "files": len(found.files), "mad
 """
 
 
-def write(folder: Path, teams: int, runs: int) -> None:
+def write(folder: Path, teams: int, runs: int, languages: str) -> None:
     """Write an event whose teams have so many runs each."""
     names = [f"team{number:03d}" for number in range(teams)]
     event = {
-        "title": "Bench", "dates": ["2026-03-01"], "place": "Kashiwa",
+        "title": "Bench", "dates": ["2026-03-01"], "place": "Kashiwa", "languages": languages.split(","),
         "teams": [{"name": name, "group": f"g{name}", "project": f"Problem {name}",
                    "members": [{"user": f"{name}{letter}", "kind": "master"} for letter in "abcde"]}
                   for name in names],
@@ -111,17 +111,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--teams", type=int, default=100)
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--languages", default="en,ja", help="of the site, as in hackathon.yaml")
     parser.add_argument("--keep", type=Path, help="write into this folder and leave it")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         base = given.keep or Path(temporary)
         small, large = base / "small", base / "large"
-        write(small / "event", 8, 20)
+        write(small / "event", 8, 20, given.languages)
         told = publish(small / "event", small)
         show("8 teams x 20 runs, cold", told)
         show_sizes(small, told)
         begin = time.perf_counter()
-        write(large / "event", given.teams, given.runs)
+        write(large / "event", given.teams, given.runs, given.languages)
         print(f"(the large event was written in {time.perf_counter() - begin:.0f} s)", flush=True)
         name = f"{given.teams} teams x {given.runs} runs"
         show(f"{name}, cold", publish(large / "event", large))

@@ -16,12 +16,15 @@ import pytest
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
+from hackathon.index.studies import run_key
 from hackathon.web.dashboard import server, stream
 from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.server import address_of, address_to, link_to
 from hackathon.web.dashboard.timeouts import PatientProtocol
 from hackathon.web.views.registry import VIEWS
 from support.pages.dashboard import PATIENCE, Served, Told, View, plain_view, serving
+from support.samples.runs import Sample, write_study
+from support.samples.source import folder_source
 
 RUN = RunEntry("a", "/team")
 
@@ -395,3 +398,28 @@ def test_the_files_of_the_pages(served: Served, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(server.FILES, "plots.js", absent)
     served.dashboard._files.clear()
     assert served.ask("/plots.js").status == 404
+
+
+@pytest.mark.slow
+def test_what_pages_of_runs_need_is_there_before_anybody_asks(tmp_path: Path) -> None:
+    """One process draws for all of them and ends with the server; rules of diagnosis are made once."""
+    pytest.importorskip("vl_convert")
+    write_study(
+        tmp_path / "train", [Sample(1, 100.0), Sample(2, 180.0), Sample(4, None, "FAILED"), Sample(8, None, "FAILED")]
+    )
+    source = folder_source([tmp_path / "train"], tmp_path / "index.db")
+    with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
+        with serving(socket_door(Path(name) / "s"), tmp_path, Told(source)) as served:
+            assert served.loop is not None
+            served.loop.call_soon_threadsafe(served.dashboard.warm)
+            drawer = served.dashboard.drawer
+            eventually(lambda: any(address.kind == "run" for address in served.dashboard.pages._kept))
+            child, rules = drawer._worker._child, source.memory.recall("rules", "")
+            assert child is not None and rules is not None
+            held = rules.of([])
+            for run in source.summaries:
+                page = served.ask(address_to("en", "run", run_key(run)))
+                assert page.status == 200 and (run.state == "FAILED" or page.body.count("<svg viewBox") >= 2)
+            assert drawer._worker._child is child and child.poll() is None
+            assert source.memory.recall("rules", "") is rules and rules.of([]) is held and held.scanner.engine
+        eventually(lambda: child.poll() is not None)

@@ -24,6 +24,8 @@ from starlette.responses import RedirectResponse, Response
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.studies import run_key
+from hackathon.runs.states import ENDED, OPEN, SUCCEEDED
+from hackathon.scaling.drawer import Drawer
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import LANGUAGES, message, speaking
 from hackathon.text.paths import shipped
@@ -66,6 +68,7 @@ class Dashboard:
         self.title, self.cache = title, cache
         self.forms = FormPage(self, writes, address_of, address_to)
         self.pages = Pages(watch, self.render, self._failed)
+        self.drawer = Drawer()
         self._told: dict[Address, str] = {}
         self._files: dict[str, bytes] = {}
         self._streams: Counter[str] = Counter()
@@ -73,7 +76,9 @@ class Dashboard:
         self._warming: asyncio.Task[None] | None = None
 
     def warm(self) -> None:
-        """Make the pages of the menu before anybody asks, in the loop's thread: the first viewer waits for no template.
+        """Make the pages of the menu before anybody asks, and have pictures ready to be drawn, in the loop's thread.
+
+        The first viewer waits for no template, no rules and no engine.
 
         It ends by itself when the runs were looked at, and with the server.
         """
@@ -85,6 +90,10 @@ class Dashboard:
                 return
             with contextlib.suppress(Exception):  # who asks for it is told
                 await self.pages.fresh(Address(kind, "", language))
+        await in_thread(self.drawer.prepare)
+        for key in _looked_at_first(self.pages.watch.source()):
+            with contextlib.suppress(Exception):
+                await self.pages.fresh(Address("run", key, LANGUAGES[0]))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -188,6 +197,7 @@ class Dashboard:
     def render(self, address: Address, source: Catalog, number: int) -> bytes | None:
         """Return a page, None when there is none at this address; run in a thread."""
         kind, key, language, options = Address(*address)
+        source.memory.pictures = self.drawer.pictures
         with speaking(language):
             found = values_of(kind, key, source, options)
             if found is None:
@@ -261,6 +271,17 @@ def address_of(path: str, query: bytes) -> Address | None:
     return Address(parts[2], key, parts[1], known_options(parts[2], tuple(pairs)))
 
 
+def _looked_at_first(source: Catalog) -> list[str]:
+    """Return the newest run that goes on and the newest whose failure nobody has diagnosed yet.
+
+    What their pages need, those of all others need as well.
+    """
+    newest = sorted(source.summaries, key=lambda each: each.created or 0.0, reverse=True)
+    going = [each for each in newest if each.state in OPEN]
+    failed = [each for each in newest if each.state in ENDED - {SUCCEEDED} and not each.told]
+    return [run_key(each) for each in (*going[:1], *failed[:1])]
+
+
 @functools.cache
 def _digest(name: str) -> str:
     return hashlib.sha256(shipped("templates", "pages", name).read_bytes()).hexdigest()[:12]
@@ -306,5 +327,8 @@ async def _serve(
     follow(pages, loop)
     follow_board(pages, loop, mark_of)
     ready()
-    await server.serve(sockets=[door.listener])
+    try:
+        await server.serve(sockets=[door.listener])
+    finally:
+        dashboard.drawer.stop()
     return await stopping

@@ -80,7 +80,7 @@ def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]
         asked.times += bool(missing)
     elif missing:
         try:
-            found.update(_draw({key: specs[key] for key in missing}, memory.folder))
+            found.update(_draw({key: specs[key] for key in missing}, memory))
         except (HackathonError, ValueError) as error:
             problem = error.message if isinstance(error, HackathonError) else str(error)
     _keep(memory, found)
@@ -110,7 +110,7 @@ def ahead(memory: Memory) -> Iterator[Asked]:
     while todo:
         some = todo.pop()
         try:
-            _keep(memory, _draw({key: asked.specs[key] for key in some}, memory.folder))
+            _keep(memory, _draw({key: asked.specs[key] for key in some}, memory))
         except (HackathonError, ValueError) as error:
             failures += 1
             if len(some) > 1 and failures < ATTEMPTS and not isinstance(error, UnavailableError):
@@ -127,14 +127,14 @@ def _keep(memory: Memory, made: Mapping[str, str | None]) -> None:
             memory.keep(_KEPT, key, svg, max(KEPT, len(made)))
 
 
-def _draw(specs: Mapping[str, Mapping[str, Any]], folder: Path | None) -> dict[str, str]:
-    """Return the drawings of some specifications, by key, and keep them in the folder. Raises as `pictures` does."""
+def _draw(specs: Mapping[str, Mapping[str, Any]], memory: Memory) -> dict[str, str]:
+    """Return drawings by key, and keep them in the memory's folder. Raises as `pictures` does."""
     # The letters are the page's: to measure them in one family is five times as fast as in a list of ten.
     plain = [{**spec, "config": {**spec.get("config", {}), "font": "sans-serif"}} for spec in specs.values()]
     found = {}
-    for key, picture in zip(specs, pictures(plain, "svg"), strict=True):
+    for key, picture in zip(specs, (memory.pictures or pictures)(plain, "svg"), strict=True):
         found[key] = slim(picture.decode("utf-8", "replace"))
-        _write(folder, key, found[key])
+        _write(memory.folder, key, found[key])
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.index.catalog import Catalog
+from hackathon.index.held_rules import HeldRules
 from hackathon.index.record import RunEntry
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import CREATED, OPEN, SUCCEEDED
@@ -109,7 +110,10 @@ def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: Gu
     folders = [source.event_folder] if source.event_folder else []
     try:
         state = status([run], ask=False, write=False)[0]
-        found = diagnose_run(run, state, folders=folders)
+        rules = source.memory.recall("rules", "") or HeldRules()
+        source.memory.keep("rules", "", rules, 1)
+        with rules.turn:
+            found = diagnose_run(run, state, rules=rules.of(folders))
     except (HackathonError, OSError, ValueError):
         return None
     source.memory.keep("diagnoses", key, found, KEPT)

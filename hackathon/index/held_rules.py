@@ -1,0 +1,39 @@
+"""Rules of diagnosis with their scanner, held for a while: making them takes far longer than using them on one run."""
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hackathon.diagnosis.scan import RuleSet
+
+AGE = 60.0
+"""Seconds for which rules are used again before their files are read anew."""
+MOST = 50
+"""Sets of rules, one a project, that are held."""
+
+
+class HeldRules:
+    """Sets of rules by the folders that have some of their own; used with `turn` held: a scanner serves one thread."""
+
+    def __init__(self) -> None:
+        self._sets: dict[tuple[Path, ...], tuple[float, RuleSet]] = {}
+        self.turn = threading.Lock()
+
+    def of(self, folders: Sequence[Path]) -> "RuleSet":
+        """Return the shipped rules, the user's, and those of folders. Raises as `config.load.load_rules` does."""
+        from hackathon.config.load import load_rules
+        from hackathon.diagnosis.scan import RuleSet
+
+        key, now = tuple(folders), time.monotonic()
+        if key in self._sets and now - self._sets[key][0] <= AGE:
+            return self._sets[key][1]
+        found = RuleSet(load_rules(folders)[0])
+        # most teams have no rules of their own: one and the same list spares making its scanner again
+        same = next((known for _, known in self._sets.values() if known == found), found)
+        if len(self._sets) > MOST:
+            self._sets.clear()
+        self._sets[key] = now, same
+        return same
