@@ -86,6 +86,14 @@ def part_name(part: str) -> str:
         return part
 
 
+def cause_sentence(part: str, rule: str, text: str, ended: str, program: str = "") -> str:
+    """Return a cause with its part in front of how a run `ended`; only that where the cause says the same."""
+    if rule.startswith("job-"):
+        return ended
+    about = "; ".join(each for each in (program if program not in text else "", ended) if each)
+    return f"{part_name(part)}: {text}" + (f" ({about})" if about else "")
+
+
 def _ranges(ranks: Sequence[int]) -> str:
     """Return ranks as `0-3, 5`."""
     spans: list[list[int]] = []

@@ -223,6 +223,30 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
     return _results(study.id, study.basis, runs, language())
 
 
+def told_results(study: StudyRuns) -> dict[str, Any]:
+    """Return a study's results for sentences: the cause of a failure, where known, in front of how its run ended."""
+    from hackathon.diagnosis.show import cause_sentence
+
+    results = results_of(study)
+    causes = {
+        run.id: cause_sentence(run.part, run.rule, told.message, run.reason)
+        for run in study.runs
+        if (told := run.told_in(language()))
+    }
+
+    def told_points(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [
+            {
+                **each,
+                "runs": [{**run, "reason": causes[run["id"]]} if run["id"] in causes else run for run in each["runs"]],
+            }
+            for each in points
+        ]
+
+    series = [{**each, "points": told_points(each["points"])} for each in results["series"]]
+    return {**results, "points": told_points(results["points"]), "series": series} if causes else results
+
+
 @functools.lru_cache(KEPT)
 def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking: str) -> dict[str, Any]:
     """`speaking`: the language of the moment, in which doubts are told."""

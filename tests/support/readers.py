@@ -42,13 +42,15 @@ def without_drawing() -> Iterator[None]:
     """Let pages have an empty picture in place of each drawing: what looks at no picture waits for none."""
     figures = module("hackathon.web.page.figures", "hackathon.web.page.figures")
     files = module("hackathon.web.page.scripts", "hackathon.web.page.scripts").FILES
-    kept, script = figures.pictures, files["vega.js"]
+    drawer = module("hackathon.scaling.drawer").Drawer
+    kept, stays, script = figures.pictures, drawer.pictures, files["vega.js"]
     figures.pictures = lambda specs, form: [PICTURE for _ in specs]
+    drawer.pictures = lambda self, specs, form: [PICTURE for _ in specs]
     files["vega.js"] = lambda cache: b"// Vega"
     try:
         yield
     finally:
-        figures.pictures, files["vega.js"] = kept, script
+        figures.pictures, drawer.pictures, files["vega.js"] = kept, stays, script
 
 
 class Tables(HTMLParser):
@@ -238,7 +240,7 @@ class Readers:
         gather = module("hackathon.index.gather", "hackathon.index.gather").gather
         load_event = importlib.import_module("hackathon.config.load").load_event
         folder = self.event.folder
-        found = gather(folder, load_event(folder), ask=False, index=self.out / "index.sqlite3", diagnose=False)
+        found = gather(folder, load_event(folder), ask=False, index=self.out / "index.sqlite3")
         from dataclasses import replace
 
         watch = Watched(replace(found, live=True))

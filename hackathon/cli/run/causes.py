@@ -8,9 +8,11 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 
-DIAGNOSED, LOOKED_FOR = 20, 3
-"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet: of so many, so
-many at a time."""
+DIAGNOSED, LARGE_ONES = 20, 3
+"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet, and how many of
+them at a time may have written much."""
+MUCH = 16 << 20
+"""Bytes of logs and metrics."""
 
 
 def has_failed(state: "RunStatus") -> bool:
@@ -19,22 +21,25 @@ def has_failed(state: "RunStatus") -> bool:
 
 
 def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
-    """Return run id → the cause of its failure, as it was found before; of the newest sealed ones found now."""
+    """Return run id → the cause of its failure, as it was found before; of the newest ones found now."""
     failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
     if not failed:
         return {}
     from hackathon.diagnosis.cache import kept, looked_at
+    from hackathon.index.held_rules import HeldRules
 
     found = {}
-    left = LOOKED_FOR
+    left, rules = LARGE_ONES, HeldRules()
     for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
         finding = kept(run)
-        may = left and number < DIAGNOSED and state.sealed and run.owned()
+        may = number < DIAGNOSED and run.owned()
         if may and not looked_at(run):  # what is kept, if anything, is in another language
             from hackathon.cli.run.diagnose import cause_of
 
-            left -= 1
-            finding = cause_of(run, state) or finding
+            large = sum(size for _, size, _ in run.files.facts(("logs", "metrics"))) > MUCH
+            left -= large
+            if left >= 0 or not large:
+                finding = cause_of(run, state, rules) or finding
         if finding is not None:
             found[run.id] = finding
     return found
@@ -42,11 +47,8 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
 
 def cause_text(finding: "Finding | None", ended: str) -> str:
     """Return the cause with its part in front of how a run `ended`; only that where no cause is known."""
-    # what the scheduler said stands there already
-    if finding is None or finding.rule.startswith("job-"):
+    if finding is None:
         return ended
-    from hackathon.diagnosis.show import part_name
+    from hackathon.diagnosis.show import cause_sentence
 
-    place = finding.program if finding.program not in finding.message else ""
-    about = "; ".join(part for part in (place, ended) if part)
-    return f"{part_name(finding.part)}: {finding.message}" + (f" ({about})" if about else "")
+    return cause_sentence(finding.part, finding.rule, finding.message, ended, finding.program)

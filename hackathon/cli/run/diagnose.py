@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hackathon.config.rule import Rule
     from hackathon.diagnosis.examine import Diagnosis
     from hackathon.diagnosis.findings import Finding
+    from hackathon.index.held_rules import HeldRules
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.states import RunStatus
 
@@ -150,14 +151,18 @@ def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
     click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
 
 
-def cause_of(run: "RunDirectory", state: "RunStatus") -> "Finding | None":
-    """Return the cause of a run's failure and keep it in its folder; a run that cannot be read has none."""
+def cause_of(run: "RunDirectory", state: "RunStatus", held: "HeldRules | None" = None) -> "Finding | None":
+    """Return the cause of a run's failure and keep it in its folder; a run that cannot be read has none.
+
+    `held`: rules of earlier runs.
+    """
     from hackathon.diagnosis.cache import keep
     from hackathon.diagnosis.examine import diagnose_run
     from hackathon.text.errors import HackathonError
 
     try:
-        diagnosis = diagnose_run(run, state, folders=rule_folders(run.path))
+        folders = rule_folders(run.path)
+        diagnosis = diagnose_run(run, state, folders=folders, rules=held.of(folders) if held else None)
     except (HackathonError, OSError) as error:
         click.echo(f"{message('cli.warning')}: {error}", err=True)
         return None

@@ -9,7 +9,7 @@ from hackathon.board.entry import clean_line
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, results_of, run_key
+from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, run_key, told_results
 from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.show import doubt_mark, remarks
@@ -109,7 +109,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
     compared = change(team.work, studies)
     best = reached(studies)
     series = best.series if best else None
-    results = with_predictions(results_of(series)) if series else None
+    results = with_predictions(told_results(series)) if series else None
     page = team_page(team, source, studies)
     event, entry = source.event, team.team
     return Deck(

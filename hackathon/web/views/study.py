@@ -13,8 +13,8 @@ from hackathon.index.studies import (
     best_series,
     by_study,
     by_team,
-    results_of,
     run_key,
+    told_results,
 )
 from hackathon.jobs.settings import settings_text
 from hackathon.prediction.results import with_predictions
@@ -141,7 +141,7 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
         name=line(study.name, 200),
         team=team,
         shown_team=line(team, 100),
-        results=value(with_predictions(results_of(study))),
+        results=value(with_predictions(told_results(study))),
         runs=tuple(rows),
         created=study.created,
         clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),

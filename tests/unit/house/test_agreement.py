@@ -58,7 +58,13 @@ PRINTED = PlannedEvent(
         PlannedRun(1, printed=True, rates=(50.0, 70.0)), PlannedRun(2, rates=(120.0,), accuracy=0.5),
     )),),
 )  # fmt: skip
-
+WITH_CAUSES = PlannedEvent(
+    studies=(PlannedStudy((
+        PlannedRun(4),
+        *(PlannedRun(2, "FAILED", lines=600, accuracy=0.5, sealed=sealed) for sealed in (*4 * (True,), False)),
+    )),),
+)  # fmt: skip
+"""Failures, more than three of them, of which a diagnosis knows a cause, and no smaller run that says another."""
 SPLIT = PlannedEvent(
     studies=(PlannedStudy((
         PlannedRun(1, split=(0.05, 0.05, 0.9, 0.0, 0.0)),
@@ -89,6 +95,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @example(plan=EVERY_STATE)
 @example(plan=TOKENS)
 @example(plan=PRINTED)
+@example(plan=WITH_CAUSES)
 @example(plan=LARGE)
 @example(plan=SPLIT)
 def test_all_readers_tell_the_same(place: Path, plan: PlannedEvent) -> None:
