@@ -203,6 +203,11 @@ class GuardedFolder(Beneath):
                 found += self._fact(name)
         return tuple(found)
 
+    def sizes(self, folders: Sequence[str], most: int = ENTRIES) -> list[int]:
+        """Return the sizes in bytes of the files below folders, of `most` in each at most."""
+        names = (name for folder in folders for name in self.files(folder, most))
+        return [size for name in names for _, size, _ in self._fact(name)]
+
     def _fact(self, name: str) -> list[tuple[str, int, int]]:
         try:
             state = self.stat(name)

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,27 @@ AGE = 60.0
 """Seconds for which rules are used again before their files are read anew."""
 MOST = 50
 """Sets of rules, one a project, that are held."""
+TURN = 2.0
+"""Seconds that a thread waits for another one, which may wait for a file system, before it does without."""
 
 
 class HeldRules:
-    """Sets of rules by the folders that have some of their own; used with `turn` held: a scanner serves one thread."""
+    """Sets of rules by the folders that have some of their own."""
 
     def __init__(self) -> None:
         self._sets: dict[tuple[Path, ...], tuple[float, RuleSet]] = {}
-        self.turn = threading.Lock()
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def used(self, folders: Sequence[Path]) -> "Iterator[RuleSet | None]":
+        """Yield rules for one of several threads, for a scanner serves one; None when another one does not end."""
+        if not self._turn.acquire(timeout=TURN):
+            yield None
+            return
+        try:
+            yield self.of(folders)
+        finally:
+            self._turn.release()
 
     def of(self, folders: Sequence[Path]) -> "RuleSet":
         """Return the shipped rules, the user's, and those of folders. Raises as `config.load.load_rules` does."""

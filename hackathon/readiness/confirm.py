@@ -191,7 +191,7 @@ class Claims:
         inside = files_of(path)
         if inside.refused(_FILES):
             raise Unconfirmed(TOLD, "strange", run=name)
-        if sum(size for _, size, _ in inside.facts(("logs", "metrics"))) > MOST_LOGS:
+        if sum(inside.sizes(("logs", "metrics"))) > MOST_LOGS:
             raise Unconfirmed(TOLD, "large", run=name)
         if inside.read("request.json", 1) is None:
             raise Unconfirmed(TOLD, "unreadable", what=path / "request.json")

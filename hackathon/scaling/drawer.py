@@ -1,14 +1,12 @@
 """A drawing process that stays, for a server: its engine takes half a second to start, a picture a thirtieth."""
 
 import base64
-import contextlib
 import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.scaling.plot import order_of, pictures
-from hackathon.text.errors import HackathonError
 from hackathon.text.worker import Worker
 
 PATIENCE = 20.0
@@ -36,28 +34,27 @@ class Drawer:
 
     def prepare(self) -> None:
         """Have the engine ready for the first picture, if there is one."""
-        with contextlib.suppress(HackathonError):
-            self.pictures([_TINY], "svg")
+        self._drawn_here(order_of([_TINY], "svg"), 1)
 
     def pictures(self, specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
         """Return pictures as `plot.pictures` does, and raise what it raises.
 
         What this process cannot do, or not now, a process of its own does: it tells what is wrong.
         """
-        return self._drawn_here(specs, form) or pictures(specs, form)
+        return self._drawn_here(order_of(specs, form), len(specs)) or pictures(specs, form)
 
-    def _drawn_here(self, specs: Sequence[Mapping[str, Any]], form: str) -> list[bytes]:
+    def _drawn_here(self, order: bytes, count: int) -> list[bytes]:
         if not self._turn.acquire(timeout=TURN):
             return []
         try:
             if self._drawn > MOST:
                 self._worker.rest()
-            self._drawn = len(specs) + (self._drawn if self._worker.ready else 0)
-            answer = json.loads(self._worker.ask(order_of(specs, form), PATIENCE))
-            found = [base64.b64decode(text) for text in answer["charts"]]
-            return found if len(found) == len(specs) else []
-        except (OSError, ValueError, KeyError, TypeError):
-            self._worker.rest()  # an engine that failed is not asked again
+            self._drawn = count + (self._drawn if self._worker.ready else 0)
+            answer = json.loads(self._worker.ask(order, PATIENCE))
+            found = [base64.b64decode(text) for text in answer.get("charts", ())]
+            return found if len(found) == count else []
+        except (OSError, ValueError, TypeError, AttributeError):
+            self._worker.rest()  # one that answers nothing, or nonsense, is not asked again
             return []
         finally:
             self._turn.release()

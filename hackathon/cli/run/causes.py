@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.runs.status import RunStatus
 
-DIAGNOSED, LARGE_ONES = 20, 3
+DIAGNOSED, DEAR_ONES = 20, 3
 """Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet, and how many of
-them at a time may have written much."""
+them at a time may have written much, or cannot be remembered: these are looked at again next time."""
 MUCH = 16 << 20
 """Bytes of logs and metrics."""
 
@@ -27,19 +27,18 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
         return {}
     from hackathon.diagnosis.cache import kept, looked_at
     from hackathon.index.held_rules import HeldRules
+    from hackathon.runs.states import ENDED
 
     found = {}
-    left, rules = LARGE_ONES, HeldRules()
+    left, rules = DEAR_ONES, HeldRules()
     for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
         finding = kept(run)
-        may = number < DIAGNOSED and run.owned()
-        if may and not looked_at(run):  # what is kept, if anything, is in another language
+        may = number < DIAGNOSED and state.state in ENDED and state.cause != "refused" and run.owned()
+        if left and may and not looked_at(run):  # what is kept, if anything, is in another language
             from hackathon.cli.run.diagnose import cause_of
 
-            large = sum(size for _, size, _ in run.files.facts(("logs", "metrics"))) > MUCH
-            left -= large
-            if left >= 0 or not large:
-                finding = cause_of(run, state, rules) or finding
+            finding = cause_of(run, state, rules) or finding
+            left -= not looked_at(run) or sum(run.files.sizes(("logs", "metrics"))) > MUCH
         if finding is not None:
             found[run.id] = finding
     return found

@@ -93,8 +93,8 @@ def without_lines(found: Verdict) -> Verdict:
 
 
 def _small(inside: GuardedFolder) -> bool:
-    facts = inside.facts(("logs", "metrics", "telemetry"))
-    return len(facts) <= MOST_FILES and sum(size for _, size, _ in facts) <= MOST
+    sizes = inside.sizes(("logs", "metrics", "telemetry"), MOST_FILES + 1)
+    return len(sizes) <= MOST_FILES and sum(sizes) <= MOST
 
 
 def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: GuardedFolder) -> "Diagnosis | None":
@@ -112,8 +112,8 @@ def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: Gu
         state = status([run], ask=False, write=False)[0]
         rules = source.memory.recall("rules", "") or HeldRules()
         source.memory.keep("rules", "", rules, 1)
-        with rules.turn:
-            found = diagnose_run(run, state, rules=rules.of(folders))
+        with rules.used(folders) as held:
+            found = diagnose_run(run, state, rules=held, folders=folders)
     except (HackathonError, OSError, ValueError):
         return None
     source.memory.keep("diagnoses", key, found, KEPT)

@@ -304,6 +304,17 @@ def test_a_huge_file_is_read_up_to_a_limit(run: Path) -> None:
     assert files.json("request.json") == {} and files.text("logs/job.log", 3) == "own"
 
 
+def test_sizes_are_those_of_files_at_every_depth(run: Path, secret: Path) -> None:
+    """A limit on what is read counts what lies in folders of folders, as torchrun's logs do."""
+    place = run / "much" / "attempt_0" / "1"
+    place.mkdir(parents=True)
+    for folder in (run / "much", place):
+        (folder / "a.log").write_bytes(b"x" * 7)
+    (place / "b.log").symlink_to(secret)
+    assert files_of(run).sizes(("much", "nothing")) == [7, 7]
+    assert files_of(run).sizes(("much",), 1) == [7]
+
+
 def test_a_file_that_grows_while_it_is_read_ends(run: Path) -> None:
     path, over = run / "logs" / "job.log", threading.Event()
 

@@ -267,6 +267,46 @@ def test_the_cause_is_kept_by_the_owner_once_the_run_is_over(
     assert json.loads(out)["runs"][0]["finding"]["message"] == "train.py:8: KeyError: 7"
 
 
+def test_what_cannot_be_remembered_is_looked_at_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`status` diagnoses many new failures at a time, but few of those that it would diagnose again each time."""
+    from hackathon.cli.run import diagnose as command
+    from hackathon.cli.run.causes import DEAR_ONES, causes
+    from hackathon.diagnosis import cache
+    from hackathon.runs.status import status
+
+    calls: list[str] = []
+
+    def counted(run: RunDirectory, *rest: Any) -> Any:
+        calls.append(run.id)
+        return original(run, *rest)
+
+    original = command.cause_of
+    monkeypatch.setattr(command, "cause_of", counted)
+
+    def asked(runs: list[Run]) -> int:
+        calls.clear()
+        places = [run.directory for run in runs]
+        found = causes(places, status(places, ask=False))
+        assert len(calls) == len(set(calls)) and set(calls) <= set(found)
+        return len(calls)
+
+    failed = [Run(tmp_path, letter * 8).rank(1, "ended", code=1).log("rank-1", KEY) for letter in "abcdef"]
+    assert asked(failed) == 6 > DEAR_ONES and asked(failed) == 0
+    lost = [Run(tmp_path, letter * 8, "LOST").log("rank-1", KEY) for letter in "gh"]
+    assert asked(lost) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(cache.RunDirectory, "write_client", lambda *words: (_ for _ in ()).throw(OSError(28, "full")))
+        full = [Run(tmp_path, letter * 8).rank(1, "ended", code=1).log("rank-1", KEY) for letter in "ijklm"]
+        assert asked(full) == asked(full) == DEAR_ONES
+    assert asked(full) == 5
+    large = [Run(tmp_path, letter * 8).rank(1, "ended", code=1).log("rank-1", KEY) for letter in "nopqr"]
+    for run in large:
+        (run.path / "logs" / "attempt_0" / "1").mkdir(parents=True)
+        with (run.path / "logs" / "attempt_0" / "1" / "stderr.log").open("wb") as stream:
+            stream.truncate(17 << 20)
+    assert [asked(large), asked(large)] == [DEAR_ONES, 2]
+
+
 def test_the_line_of_the_own_program_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

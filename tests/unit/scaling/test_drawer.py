@@ -60,10 +60,15 @@ def test_one_process_draws_what_one_for_each_order_draws(made: Drawer, alone: li
 
 
 def test_what_it_cannot_draw_has_the_usual_error_and_the_next_is_drawn(made: Drawer, alone: list[int]) -> None:
+    made.prepare()
+    before = child_of(made)
     with pytest.raises(HackathonError) as caught:
         made.pictures([{**spec(3), "data": {"url": "http://127.0.0.1:9/x.json"}}], "svg")
     assert caught.value.id == "scaling.plot_failed_to_draw" and alone == [1]
+    with pytest.raises(ValueError, match="JSON"):
+        made.pictures([{**spec(3), "width": float("nan")}], "svg")
     assert made.pictures([spec(3)], "svg")[0].startswith(b"<svg") and alone == [1]
+    assert child_of(made) == before, "it is not to blame"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
