@@ -75,6 +75,7 @@ def test_paths_are_found_behind_japanese(mask: Mask) -> None:
 
 PLAIN = (
     "loss 0.5 %2d done, 100%", "std::vector a::b 12:30:45", "cublas 12.8.4.1", "127.0.0.1", "tokens/s/GPU", "&lt;b&gt;",
+    "case ${program%/*/*} in *",
     r"re.compile(r'\u0041\x41')", "（全角）：はい", r"C:\users\new", "a_017 x10.5", "👩\u200d🔬", "क्\u200dष",
 )  # fmt: skip
 

@@ -93,10 +93,10 @@ def echo_json(value: dict[str, Any], board: "Board | None" = None) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, indent=1))
 
 
-def text_of(given: str | None, template: str = "") -> str:
+def text_of(given: str | None, template: str = "", missing: str = "board.no_text") -> str:
     """Return a text: as given, from stdin for `-`, else from the user's editor on a terminal.
 
-    Raises RequestError when there is none and no terminal to ask on.
+    Raises RequestError (`missing`) when there is none and no terminal to ask on.
     """
     if given == "-":
         raw = sys.stdin.buffer.read(READ_AT_MOST + 1)
@@ -104,7 +104,7 @@ def text_of(given: str | None, template: str = "") -> str:
     if given is not None:
         return given
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise RequestError("board.no_text")
+        raise RequestError(missing)
     return _edited(template)
 
 

@@ -61,6 +61,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
         echo_similar(solved_before(diagnosis, board))  # first: the cause stands last on a terminal
         of = next((settings_text(run.settings) for run in runs if run.id == diagnosis.run), "")
         show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names), of)
+        _point_at_stacks(diagnosis, next((run for run in runs if run.id == diagnosis.run), None))
     if left:
         click.echo(message("diagnosis.more_runs", count=left), err=True)
 
@@ -130,6 +131,18 @@ def show(diagnosis: "Diagnosis", target: str, settings: str = "") -> None:
 
     for line, head in lines_of(diagnosis, target, settings):
         click.echo(click.style(printable(line), bold=True) if head else printable(line))
+
+
+def _point_at_stacks(diagnosis: "Diagnosis", run: "RunDirectory | None") -> None:
+    """Say how to see where the ranks of a run are, or were when it was ended, while nothing tells why it stands."""
+    if run is None or (diagnosis.root is not None and not diagnosis.root.rule.startswith("job-")):
+        return
+    from hackathon.diagnosis.hangs.stacks import stacks_of
+
+    if diagnosis.state == "RUNNING" and not diagnosis.findings:
+        click.echo(message("diagnosis.stacks_now", run=run.id[-8:]))
+    elif diagnosis.state in ("CANCELLED", "TIMEOUT") and stacks_of(run.path):
+        click.echo(message("diagnosis.stacks_then", run=run.id[-8:]))
 
 
 def show_cause(run: "RunDirectory", state: "RunStatus") -> None:

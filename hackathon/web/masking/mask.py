@@ -274,6 +274,8 @@ class Mask:
 
     def _path(self, match: re.Match[str]) -> str:
         path = match[0]
+        if not any(map(str.isalnum, path)):  # of a pattern: `${program%/*/*}`
+            return path
         parts = path.strip("/").split("/")
         owned = max((i for i, part in enumerate(parts) if part.lower() in self._folders), default=-1)
         if parts[0] == "export" and len(parts) > 1 and parts[1] == "home":

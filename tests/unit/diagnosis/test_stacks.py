@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.cli.main import run as hackathon
 from hackathon.diagnosis import diagnose_run
 from hackathon.runs.directory import RunDirectory
 
@@ -123,6 +124,19 @@ def test_a_program_that_never_prints_is_only_told_of_where_it_waits_by_name(tmp_
     assert run.found()[0] == "job-walltime"
     run.rank(0, *REDUCE, main(15), printed=0)
     assert run.found() == ("hang-stacks", (1,), "train.py:19")
+
+
+def test_what_nothing_explains_points_at_the_stacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Run(tmp_path, 2, state="CANCELLED").rank(0, *BACKWARD, main(20), printed=0)
+    run.rank(1, *FORWARD, main(19), printed=0)
+    assert hackathon(["diagnose", "aaaaaaaa"]) == 0
+    assert capsys.readouterr().out.endswith("when the job was ended: hackathon logs aaaaaaaa --stacks\n")
+    run.rank(0, *REDUCE, main(15), printed=0)
+    assert hackathon(["diagnose", "aaaaaaaa"]) == 0
+    assert "when the job was ended" not in capsys.readouterr().out, "the rank and its line are named"
 
 
 @pytest.mark.parametrize("missing", [True, False])

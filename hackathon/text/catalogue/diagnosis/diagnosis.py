@@ -36,6 +36,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "これらは別の場所の失敗による二次的なメッセージです。最初に失敗した原因はこのログにはありません。",
     ),
     "nothing": ("No known failure was found.", "既知の障害は見つかりませんでした。"),
+    "stacks_now": (
+        "To see where each rank is now: hackathon logs {run} --stacks",
+        "各ランクが今どこにいるか: hackathon logs {run} --stacks",
+    ),
+    "stacks_then": (
+        "To see where each rank was when the job was ended: hackathon logs {run} --stacks",
+        "ジョブが終了させられた時点の各ランクの位置: hackathon logs {run} --stacks",
+    ),
     "unknown": (
         "This failure is not known. The rarest lines before it:",
         "既知の障害ではありません。失敗の前にある珍しい行:",
