@@ -1,23 +1,31 @@
 """Change single values of a YAML file and leave the rest as it is: comments, order, the way of writing.
 
-PyYAML tells where each value stands; the text between is not touched. What cannot be changed so, a file with aliases
-say, is seen by the caller, who reads the new text again before it is used.
+PyYAML tells where each value stands; the text between is not touched. Every new text is read again before it is handed
+out: where more than the one value would change, because of an alias say, the change is refused.
 """
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml as pyyaml
 
-from hackathon.config.problems import KeyPath
-from hackathon.config.yaml import scalar
+from hackathon.config.problems import ConfigError, KeyPath
+from hackathon.config.yaml import parse_yaml, scalar
 
 _LOADER: Any = getattr(pyyaml, "CSafeLoader", pyyaml.SafeLoader)
 _PLAIN = re.compile(r"[A-Za-z0-9_./+$][\w./+$@%=~-]*(?::[\w./+$@%=~-]+)*(?: [\w./+$@%=~-]+)*\Z")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?\Z", re.ASCII)
 """A text here, a date to readers of YAML 1.1."""
+_COMMA = re.compile(r"(?:\s|#[^\n]*\n)*,")
+"""From the end of an entry in brackets to the comma behind it."""
+_REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n")
+
+
+class NotEditableError(ValueError):
+    """The file is written so that this value cannot be changed alone: a person has to do it."""
 
 
 def inline(value: Any) -> str:
@@ -32,39 +40,86 @@ def inline(value: Any) -> str:
 
 
 def set_value(text: str, path: KeyPath, value: Any) -> str:
-    """Return the text with a value set at a path of mappings; mappings that are missing are made."""
+    """Return the text with a value set at a path of mappings; mappings that are missing are made.
+
+    Raises NotEditableError.
+    """
+    return _edited(text, lambda bare: _set(bare, path, value), lambda old: _with(old, path, value))
+
+
+def remove(text: str, path: Sequence[str | int]) -> str:
+    """Return the text without a value; a mapping or list that would be empty goes with it. A missing one is fine.
+
+    Raises NotEditableError.
+    """
+    return _edited(text, lambda bare: _cut(bare, path), lambda old: _without(old, path))
+
+
+def _edited(text: str, edit: Callable[[str], str], expected: Callable[[Any], Any]) -> str:
+    """Return the text after an edit, if it made of the value in it exactly what was expected."""
+    bare = text.removeprefix("\ufeff")  # libyaml does not count it in the places that it tells
+    try:
+        old = parse_yaml(bare.encode(), Path()).value
+        new = edit(bare)
+        found = parse_yaml(new.encode(), Path()).value
+    except (pyyaml.YAMLError, ConfigError, UnicodeEncodeError):
+        raise NotEditableError from None
+    if json.dumps(found or {}) != json.dumps(expected(old or {})):  # to Python, 1 and true are equal
+        raise NotEditableError
+    return text[: len(text) - len(bare)] + new
+
+
+def _with(old: Any, path: KeyPath, value: Any) -> Any:
+    if not path or not isinstance(old, dict):
+        return _nested(path, value)
+    return {**old, path[0]: _with(old.get(path[0]), path[1:], value)}
+
+
+def _without(old: Any, path: Sequence[str | int]) -> Any:
+    entries = dict(enumerate(old)) if isinstance(old, list) else old
+    if not isinstance(entries, dict) or path[0] not in entries:
+        return old
+    below = _without(entries[path[0]], path[1:]) if len(path) > 1 else None
+    kept = {key: below if key == path[0] else entry for key, entry in entries.items()}
+    if len(path) == 1 or (not below and entries[path[0]]):
+        del kept[path[0]]
+    return list(kept.values()) if isinstance(old, list) else kept
+
+
+def _set(text: str, path: KeyPath, value: Any) -> str:
     root, place = _root(text), 0
     node: Any = root
-    if node is None or not isinstance(node, pyyaml.MappingNode):
-        return text + _block(path, value)
+    if not isinstance(node, pyyaml.MappingNode):
+        return _appended(text, _block(path, value))
     for place, key in enumerate(path):
         below = _below(node, key)
         if below is None:
             break
-        if place == len(path) - 1:
-            return f"{text[: below.start_mark.index]}{inline(value)}{text[_end(below) :]}"
-        if not isinstance(below, pyyaml.MappingNode):
-            before = text[: below.start_mark.index]  # `queues:` with nothing behind it has no blank either
-            blank = "" if before.endswith((" ", "\n")) else " "
-            return before + blank + inline(_nested(path[place + 1 :], value)) + text[_end(below) :]
+        if place == len(path) - 1 or not isinstance(below, pyyaml.MappingNode):
+            new, at, end = inline(_nested(path[place + 1 :], value)), int(below.start_mark.index), _end(below, text)
+            if isinstance(below, pyyaml.CollectionNode) and not below.flow_style:
+                colon = text.index(":", _key(node, key).end_mark.index) + 1  # one line, up where the key is
+                return f"{text[:colon]} {new}{text[colon:at].rstrip()}{text[end:]}"
+            # `queues:` with nothing behind it has no blank either
+            return text[:at] + ("" if text[:at].endswith((" ", "\n")) else " ") + new + text[end:]
         node = below
     if node is root and not root.flow_style:  # of a file in the way of JSON, all is inside the braces
-        return text.rstrip("\n") + "\n" + _block(path, value)
+        return _appended(text, _block(path, value))
     entry = f"{inline(str(path[place]))}: {inline(_nested(path[place + 1 :], value))}"
-    if place == 1 and not node.value and not root.flow_style:  # `queues: {}` becomes a block: a line for each entry
-        start, end = int(node.start_mark.index), int(node.end_mark.index)
-        return text[:start].rstrip(" ") + f"\n  {entry}" + text[end:]
+    if not node.value:
+        start, end = text.index("{", node.start_mark.index), int(node.end_mark.index)
+        if place == 1 and not root.flow_style and not text[start + 1 : end - 1].strip():
+            # `queues: {}` becomes a block: a line for each entry
+            return _appended(text[:start].rstrip(" "), f"  {entry}") + text[end:]
+        return text[: start + 1] + entry + text[start + 1 :]
+    last = _end(node.value[-1][1], text)
     if node.flow_style:
-        end = int(node.end_mark.index) - 1
-        before = text[:end].rstrip()
-        return before + (entry if before.endswith("{") else f", {entry}") + text[end:]
-    column, end = int(node.value[0][0].start_mark.column), text.find("\n", _end(node))
-    end = len(text) if end < 0 else end
-    return text[:end] + "\n" + " " * column + entry + text[end:]
+        return f"{text[:last]}, {entry}{text[last:]}"
+    column, end = int(node.value[0][0].start_mark.column), text.find("\n", last) + 1 or len(text)
+    return _appended(text[:end], f"{' ' * column}{entry}\n", text) + text[end:]
 
 
-def remove(text: str, path: Sequence[str | int]) -> str:
-    """Return the text without a value; a mapping or list that would be empty goes with it. A missing one is fine."""
+def _cut(text: str, path: Sequence[str | int]) -> str:
     node: Any = _root(text)
     above: list[Any] = []
     for key in path:
@@ -74,18 +129,37 @@ def remove(text: str, path: Sequence[str | int]) -> str:
             return text
     parent, key = above[-1], path[-1]
     if len(parent.value) == 1 and len(path) > 1:
-        return remove(text, path[:-1])
-    if not parent.flow_style:
-        first = _key(parent, key).start_mark.index if isinstance(parent, pyyaml.MappingNode) else node.start_mark.index
-        start, end = text.rfind("\n", 0, first) + 1, text.find("\n", _end(node))
-        return text[:start] + ("" if end < 0 else text[end + 1 :])
-    kept = []
-    for index, each in enumerate(parent.value):
-        pair = each if isinstance(each, tuple) else (each, each)
-        if (pair[0].value if isinstance(each, tuple) else index) != key:
-            kept.append(text[pair[0].start_mark.index : _end(pair[1])])
-    start, end = parent.start_mark.index, parent.end_mark.index
-    return text[: start + 1] + ", ".join(kept) + text[end - 1 :]
+        return _cut(text, path[:-1])
+    named = isinstance(parent, pyyaml.MappingNode)
+    pairs = parent.value if named else [(each, each) for each in parent.value]
+    spans = [(int(name.start_mark.index), _end(value, text)) for name, value in pairs]
+    index = [name.value for name, _ in pairs].index(key) if named else int(key)
+    if parent.flow_style:
+        return _cut_between_commas(text, spans, index, int(parent.end_mark.index) - 1)
+    start, end = text.rfind("\n", 0, spans[index][0]) + 1, text.find("\n", spans[index][1])
+    return text[:start] + ("" if end < 0 else text[end + 1 :])
+
+
+def _cut_between_commas(text: str, spans: Sequence[tuple[int, int]], index: int, closing: int) -> str:
+    """Return the text without an entry in brackets and one comma, and without their line if it has nothing else."""
+    start, end = spans[index]
+    comma = _COMMA.match(text, end, spans[index + 1][0] if index + 1 < len(spans) else closing)
+    if comma and not text[end : comma.end() - 1].strip():
+        end, comma = comma.end(), None
+    elif comma is None and index:  # the last entry: the comma before it is one too many
+        comma = _COMMA.match(text, spans[index - 1][1], start)
+    line = text.rfind("\n", 0, start) + 1
+    rest = _REST_OF_LINE.match(text, end)
+    if rest and not text[line:start].strip():  # the comment behind it goes too, as in a block
+        start, end = line, rest.end()
+    elif comma and not text[comma.end() : start].strip() and comma.end() <= start:
+        start, comma = comma.end() - 1, None
+    elif not text[end:].lstrip(" ").startswith("#"):
+        end = len(text) - len(text[end:].lstrip(" "))
+    cuts = [(start, end), *([(comma.end() - 1, comma.end())] if comma else [])]
+    for first, behind in sorted(cuts, reverse=True):
+        text = text[:first] + text[behind:]
+    return text
 
 
 def _root(text: str) -> Any:
@@ -105,18 +179,25 @@ def _key(node: Any, key: str | int) -> Any:
     return next(name for name, _ in node.value if name.value == key)
 
 
-def _end(node: Any) -> int:
-    """Return where a value's own text ends: PyYAML ends a block behind the comments that follow it."""
+def _end(node: Any, text: str) -> int:
+    """Return where a value's own text ends: PyYAML ends a block behind the comments, a text block behind its line."""
     if isinstance(node, pyyaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
-        return _end(last[1] if isinstance(last, tuple) else last)
-    return int(node.end_mark.index)
+        return _end(last[1] if isinstance(last, tuple) else last, text)
+    end = int(node.end_mark.index)
+    return len(text[:end].rstrip()) if getattr(node, "style", None) in ("|", ">") else end
 
 
 def _nested(path: KeyPath, value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value
+
+
+def _appended(text: str, lines: str, file: str = "") -> str:
+    """Return a text with lines added behind its last one; lines end as in the file."""
+    new = "\r\n" if "\r\n" in (file or text) else "\n"
+    return text + ("" if not text or text.endswith("\n") else new) + lines.replace("\n", new)
 
 
 def _block(path: KeyPath, value: Any) -> str:

@@ -1,6 +1,7 @@
 """Write an event's hackathon.yaml with comments, and add teams to one that people have edited since."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,9 @@ from hackathon.text.messages import LANGUAGES, language, message
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
+
+_EMPTY_LIST = re.compile(r"([^:#]*:)\s*\[\s*\](\s*|\s+#.*)")
+"""A list without items on one line: its key, and what people wrote behind."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,10 @@ def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -
         if document.places[(key, 0)] - 1 == line or not first.lstrip().startswith("-"):
             raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
     else:
-        lines[line] = f"{key}:"
+        empty = _EMPTY_LIST.fullmatch(lines[line])
+        if empty is None:
+            raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
+        lines[line] = empty[1] + empty[2]
     following = [place - 1 for keys, place in document.places.items() if len(keys) == 1 and place - 1 > line]
     end = min(following, default=len(lines))
     while end > line + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):

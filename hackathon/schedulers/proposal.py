@@ -6,11 +6,12 @@ from pathlib import Path
 from hackathon.config import load
 from hackathon.config.check import find_key
 from hackathon.config.evidence import cited_values
-from hackathon.config.problems import KeyPath
+from hackathon.config.problems import ConfigError, KeyPath
 from hackathon.config.yaml import parse_yaml
-from hackathon.config.yaml_edit import remove, set_value
+from hackathon.config.yaml_edit import NotEditableError, inline, remove, set_value
 from hackathon.schedulers import registry
 from hackathon.schedulers.comparison import CHANGES, ComparedValue
+from hackathon.text.errors import RequestError
 
 CONFIRMED = frozenset({"same", "differs", "missing"})
 """Verdicts after which a value is the machine's own word."""
@@ -20,8 +21,17 @@ def corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue
     """Return a profile's text with the machine's values, and as evidence what the machine confirmed on a day.
 
     The same text where there is nothing to change. Comments and order stay. `title` says what was asked. Raises
-    ConfigError where the new text is no profile: it has to be changed by hand then.
+    RequestError where it is written so that a person has to change it, or where the new text is no profile.
     """
+    try:
+        return _corrected(text, path, name, compared, title, day)
+    except (NotEditableError, ConfigError):
+        changed = {value.key: value.machine for value in compared if value.verdict in CHANGES}
+        by_hand = ", ".join(f"{key}: {'–' if new is None else inline(new)}" for key, new in changed.items())
+        raise RequestError("clusters.not_writable", path=path, values=by_hand or "evidence, unverified") from None
+
+
+def _corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValue], title: str, day: str) -> str:
     confirmed = {value.path for value in compared if value.verdict in CONFIRMED}
     before = {value.path: value for value in cited_values(parse_yaml(text.encode(), path).value)}
     changed = [value for value in compared if value.verdict in CHANGES]

@@ -6,9 +6,10 @@ from pathlib import Path
 from hackathon.access.ownership import foreign, own
 from hackathon.config.fields import Scalar
 from hackathon.config.load import PROJECT_FILE, load_project
+from hackathon.config.problems import ConfigError
 from hackathon.config.project import Project
 from hackathon.config.recipe import Parameter
-from hackathon.config.yaml_edit import set_value
+from hackathon.config.yaml_edit import NotEditableError, set_value
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular, write_whole
 from hackathon.text.quoting import in_double_quotes
@@ -31,11 +32,14 @@ def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, st
         raise RequestError("speedup.not_own", path=path)
     with open_regular(path) as stream:
         raw = stream.read(MAXIMUM)
-    text = before = raw.decode("utf-8")
     project = load_project(folder, raw)
-    for name, value in settings.items():
-        text = set_value(text, _place(project, name), _written(name, value))
-    found = load_project(folder, text.encode())
+    text = before = raw.decode("utf-8")
+    try:
+        for name, value in settings.items():
+            text = set_value(text, _place(project, name), _written(name, value))
+        found = load_project(folder, text.encode())
+    except (NotEditableError, ConfigError):
+        raise RequestError("speedup.not_writable", path=path) from None
     if not all(_told(found, name) == _written(name, value) for name, value in settings.items()):
         raise RequestError("speedup.not_writable", path=path)
     return path, before, text
@@ -46,7 +50,9 @@ def write(path: Path, before: str, after: str) -> None:
     with open_regular(path) as stream:
         if stream.read(MAXIMUM).decode("utf-8", "replace") != before:
             raise RequestError("speedup.changed_meanwhile", path=path)
-    write_whole(path, after, path.stat().st_mode & 0o777)
+    mode = path.stat().st_mode & 0o777
+    write_whole(path, after, mode)
+    path.chmod(mode)  # a umask may have cut it
 
 
 def _place(project: Project, name: str) -> tuple[str, ...]:

@@ -505,9 +505,16 @@ def test_teams_are_added_where_there_are_none(text: str) -> None:
     assert names == ["B"] and checked(added, FILE).teams == [Team("B", tutors=["t"])]
 
 
-def test_lists_in_brackets_are_left_to_people() -> None:
+def test_what_is_written_behind_an_empty_list_stays() -> None:
+    text = "title: x\nteams: []   # filled in by Sato\r\ntutors: [ ]  # from Osaka: two\n"
+    added, _ = with_teams(text, FILE, [Team("B", tutors=["t"])])
+    assert "teams:   # filled in by Sato\r\n- name: B" in added and "tutors:  # from Osaka: two\n- " in added
+
+
+@pytest.mark.parametrize("lists", ["teams: [{name: A}]", "teams:\n  []", "teams: [  # none\n]", "teams: &a []"])
+def test_lists_in_brackets_are_left_to_people(lists: str) -> None:
     with pytest.raises(RequestError) as caught:
-        with_teams("title: x\nteams: [{name: A}]\n", FILE, [Team("B")])
+        with_teams(f"title: x\n{lists}\n", FILE, [Team("B")])
     assert caught.value.id == "event.list_in_brackets" and "hackathon.yaml:2" in caught.value.message
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from hackathon.config import load
 from hackathon.config.cluster import Cluster
-from hackathon.config.problems import ConfigError
 from hackathon.config.yaml import parse_yaml
 from hackathon.schedulers import comparison, registry
 from hackathon.schedulers.comparison import Machine, compare
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.profile_draft import ProfileAnswers, draft
 from hackathon.schedulers.proposal import corrected
+from hackathon.text.errors import RequestError
 
 GIB = 2**30
 PLACE = Path("kumo.yaml")
@@ -143,11 +143,31 @@ def test_patch_that_would_be_no_profile_is_refused() -> None:
     assert read(new)[0].queue is None  # the default queue went with its queue
     bare = text.replace("  debug: {nodes: 4, walltime: 00:30:00}      # as the manual says\n  main: {}\n", "")
     bare = bare.replace("  - queues.debug.nodes                       # K\n  - queues.main\n", "")
-    with pytest.raises(ConfigError):  # a queue's name that the profile's own pattern refuses
+    with pytest.raises(RequestError) as refused:  # a queue's name that the profile's own pattern refuses
         empty = bare.replace("queue: old\n", "").replace("  old: {walltime: 10:00:00}\n", "  {}\n")
         empty = empty.replace("queues.old.walltime: K, ", "")
         machine = Machine([QueueInfo("UPPER", nodes=1)], [])
         corrected(empty, PLACE, "kumo", compare(*read(empty), machine), "asked", DAY)
+    assert "kumo.yaml cannot be changed automatically" in refused.value.message
+    assert "queues.UPPER: {nodes: 1}" in refused.value.message
+
+
+def test_queue_that_is_gone_takes_nothing_with_it() -> None:
+    note = "  old:\n    nodes: 4\n    walltime: >-\n      10:00:00\n"
+    text = PROFILE.replace("  main: {}\n  old: {walltime: 10:00:00}\n", f"{note}  # of the faculty\n  main: {{}}\n")
+    machine = Machine(QUEUES, [NODES])
+    new = corrected(text, PLACE, "kumo", compare(*read(text), machine), "asked", DAY)
+    assert list(read(new)[0].queues) == ["debug", "main"] and "# of the faculty" in new
+
+
+@pytest.mark.parametrize("other", ["other: *gone", "other: {nodes: *four}"])
+def test_profile_with_an_alias_to_what_would_change_is_left_to_people(other: str) -> None:
+    text = PROFILE.replace("  old: {walltime: 10:00:00}\n", f"  old: &gone {{nodes: &four 4}}\n  {other}\n")
+    text = text.replace("queues.old.walltime: K, ", "")
+    machine = Machine([*QUEUES, QueueInfo("other", nodes=4, size=16)], [NODES])
+    with pytest.raises(RequestError) as refused:
+        corrected(text, PLACE, "kumo", compare(*read(text), machine), "asked", DAY)
+    assert refused.value.id == "clusters.not_writable" and "queues.old: –" in refused.value.message
 
 
 def test_new_profile_of_what_the_machine_and_a_person_say() -> None:

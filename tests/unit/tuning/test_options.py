@@ -1,6 +1,7 @@
 """What is tried in a program, what is not and why, and how the winners come into project.yaml."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,37 @@ def test_winners_are_written_and_comments_stay(tmp_path: Path) -> None:
     path.write_text(after + "# changed\n")
     with pytest.raises(RequestError):
         write(path, after, before)
+
+
+@pytest.mark.parametrize(
+    ("rest", "settings"),
+    [
+        ("parameters:\n  lr: &p {default: 1}\n  wd: *p\n", {"wd": 5}),
+        ("parameters: &a {lr: &a 1, wd: *a}\n", {"lr": 5}),  # one anchor twice: YAML 1.2 takes it, PyYAML does not
+        ("...\n", {"env.A": "1"}),
+        ("", {"job.nodes": 0}),
+    ],
+)
+def test_what_cannot_be_changed_alone_is_left_to_people(tmp_path: Path, rest: str, settings: dict[str, Any]) -> None:
+    (tmp_path / "project.yaml").write_text(f"name: mine\ncommand: python train.py\n{rest}")
+    load_project(tmp_path)
+    with pytest.raises(RequestError) as refused:
+        changed(tmp_path, settings)
+    assert refused.value.id == "speedup.not_writable"
+
+
+def test_a_file_keeps_its_mode_and_its_mark_of_utf8(tmp_path: Path) -> None:
+    (tmp_path / "project.yaml").write_text("\ufeffname: mine\ncommand: x\nvariables: {\n  A: '1',  # c\n}\nnodes:\n")
+    (tmp_path / "project.yaml").chmod(0o664)
+    before = os.umask(0o077)
+    try:
+        write(*changed(tmp_path, {"env.B": "2", "job.nodes": 4}))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "project.yaml").stat().st_mode & 0o777 == 0o664
+    assert (tmp_path / "project.yaml").read_text() == (
+        "\ufeffname: mine\ncommand: x\nvariables: {\n  A: '1', B: \"2\",  # c\n}\nnodes: 4\n"
+    )
 
 
 def test_what_is_not_the_users_own_file_is_not_written(tmp_path: Path) -> None:

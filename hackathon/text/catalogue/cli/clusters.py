@@ -36,6 +36,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "run it on the machine that the profile describes, or write a profile of this one: hackathon clusters new NAME",
         "プロファイルが表すマシンの上で実行するか、このマシンのプロファイルを作成してください: hackathon clusters new 名前",
     ),
+    "not_writable": (
+        "{path} cannot be changed automatically: change these by hand: {values}",
+        "{path} を自動では変更できません。次の値を手動で変更してください: {values}",
+    ),
     "output_without_live": ("--output needs --live", "--output は --live と一緒に指定してください"),
     "output_without_live_hint": (
         "hackathon clusters check NAME --live --output FILE",
