@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hackathon.config.fields import LEAST_MEMORY
 from hackathon.jobs.options import Options
 from hackathon.text.messages import LANGUAGES, message
-from hackathon.text.units import parse_size, parse_walltime
+from hackathon.text.units import parse_size, parse_walltime, with_unit
 
 if TYPE_CHECKING:
     from hackathon.jobs.places import Foreign
@@ -40,6 +41,18 @@ class Size(click.ParamType[int]):
             size = 0
         if size <= 0:
             self.fail(message("cli.bad_size", value=value), param, ctx)
+        return size
+
+
+class MemorySize(Size):
+    """Bytes of memory; a number that lacks its unit is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        size = super().convert(value, param, ctx)
+        if size < LEAST_MEMORY:
+            meant = (with_unit(value) or "").replace(" ", "")
+            words = message("config.size_unit", value=value, meant=meant) if meant else None
+            self.fail(words or message("config.too_small", limit="1 MiB"), param, ctx)
         return size
 
 

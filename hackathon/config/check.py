@@ -111,10 +111,11 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
             for queue_name in cluster.queues:
                 if not compiled.fullmatch(queue_name):
                     report.add("config.queue_pattern", ("queues", queue_name), pattern=pattern)
+    known = {".".join(map(str, path)) for path in report.document.places if all(isinstance(part, str) for part in path)}
     for index, entry in enumerate(cluster.unverified):
-        if find_key(report.raw, entry) is None:
+        if entry not in known:
             report.add("config.unverified", ("unverified", index), name=shown(entry))
-    _evidence(cluster, report)
+    _evidence(cluster, known, report)
     for index, folder in enumerate(cluster.visible_from_nodes):
         if not folder.startswith("/"):
             report.add("config.not_absolute", ("visible_from_nodes", index), name=shown(folder))
@@ -122,13 +123,13 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     _shell_text(cluster.scratch, ("scratch",), report)
 
 
-def _evidence(cluster: Cluster, report: Report) -> None:
-    """Hold each date to its form, and evidence to values and sources that the file has."""
+def _evidence(cluster: Cluster, known: set[str], report: Report) -> None:
+    """Hold each date to its form, and evidence to values and sources that the file has; `known`: its dotted keys."""
     for identifier, source in cluster.sources.items():
         if not _DAY.fullmatch(source.date):
             report.add("config.source_date", ("sources", identifier, "date"), text=shown(source.date))
     for entry, cited in cluster.evidence.items():
-        if find_key(report.raw, entry) is None:
+        if entry not in known:
             report.add("config.unverified", ("evidence", entry), name=shown(entry))
         for identifier in [cited] if isinstance(cited, str) else cited:
             if identifier not in cluster.sources:

@@ -9,23 +9,31 @@ from typing import Annotated, Any, Literal
 
 from hackathon.text.units import parse_size, parse_walltime
 
+LEAST_MEMORY = 2**20
+"""Bytes. Less is a number whose unit was left out."""
+
 
 class Parsed:
     """Marks a field whose text is turned into a number by a function that raises ValueError.
 
-    `kind` becomes the type of pydantic's error, so that the reader of errors knows which text was meant.
+    `kind` becomes the type of pydantic's error, so that the reader of errors knows which text was meant. Numbers below
+    `least` are refused too.
     """
 
-    def __init__(self, parse: Callable[[Any], int], kind: str, example: str) -> None:
+    def __init__(self, parse: Callable[[Any], int], kind: str, example: str, least: int) -> None:
         self.parse = parse
         self.kind = kind
         self.example = example
+        self.least = least
 
     def read(self, value: Any) -> int:
         """Return the number that a value of a file means. Raises ValueError."""
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise ValueError("neither text nor a whole number")
-        return self.parse(value)
+        number = self.parse(value)
+        if number < self.least:
+            raise ValueError(f"{value!r} is too small")
+        return number
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         from pydantic_core import PydanticCustomError, core_schema
@@ -52,10 +60,10 @@ class Least:
         return {**handler(source), "ge": self.least}
 
 
-Walltime = Annotated[int, Parsed(parse_walltime, "walltime", "00:30:00")]
+Walltime = Annotated[int, Parsed(parse_walltime, "walltime", "00:30:00", 1)]
 """Seconds; written as 00:30:00, 90m or 2h."""
-Size = Annotated[int, Parsed(parse_size, "size", "256 GB")]
-"""Bytes; written as 256 GB."""
+Size = Annotated[int, Parsed(parse_size, "size", "256 GB", LEAST_MEMORY)]
+"""Bytes of memory; written as 256 GB."""
 Positive = Annotated[int, Least(1)]
 """A whole number from 1."""
 Natural = Annotated[int, Least(0)]

@@ -7,7 +7,7 @@ project's and the event's. A hit in the cache of checked files imports neither Y
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -221,10 +221,7 @@ def _read(
     value = recall(key)
     if value is not None:
         try:
-            found = _as(record, rebuild(record, value))
-            if isinstance(found, Cluster) and dialects is not None and (kind := dialects(found.scheduler)) is not None:
-                rebuild(kind, found.dialect)
-            return found
+            return _with_defaults(_as(record, rebuild(record, value)), dialects)
         except (ValueError, TypeError):
             # another version's layout under the same key, or another dialect: check again and write anew
             pass
@@ -233,7 +230,22 @@ def _read(
 
     checked = _as(record, validate(record, parse_yaml(raw, path), name, dialects))
     keep(key, asdict(checked))  # type: ignore[call-overload]
-    return checked
+    try:
+        return _with_defaults(checked, dialects)
+    except ValueError:
+        # a plug-in's dialect has types that only pydantic makes: it is read by itself each time (`Dialect.of`)
+        return checked
+
+
+def _with_defaults(record: _Record, dialects: Dialects | None) -> _Record:
+    """Return a cluster with every key of its dialect, any other record as it is.
+
+    The cache has only what the file says: its key does not know the scheduler's source, whose defaults may change.
+    """
+    kind = dialects(record.scheduler) if isinstance(record, Cluster) and dialects is not None else None
+    if not isinstance(record, Cluster) or kind is None:
+        return record
+    return replace(record, dialect=asdict(rebuild(kind, record.dialect)))
 
 
 def _as(record: type[_Record], value: Any) -> _Record:

@@ -17,6 +17,8 @@ KeyPath = tuple[str | int, ...]
 
 MAXIMUM_BYTES = 1 << 20
 """Size of the largest file that is read."""
+MOST_NAMED = 100
+"""Problems of one file that are named; of the others their number is told."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,19 @@ class Problem(Sayable):
 
 
 class ConfigError(RequestError):
-    """A file that somebody wrote cannot be used; `problems` has everything that is wrong with it. Exit code 2."""
+    """A file that somebody wrote cannot be used; `problems` has what is wrong with it, by lines. Exit code 2.
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    Beyond MOST_NAMED, the last one tells how many others there are; `more` is the number of those not even given.
+    """
+
+    def __init__(self, problems: Sequence[Problem], more: int = 0) -> None:
         ordered = sorted(problems, key=lambda problem: problem.line or 0)
-        super().__init__("config.wrong_file", file=str(ordered[0].file), count=len(ordered))
-        self.problems: tuple[Problem, ...] = tuple(ordered)
+        count = len(ordered) + more
+        super().__init__("config.wrong_file", file=str(ordered[0].file), count=count)
+        named = ordered[:MOST_NAMED]
+        if count > len(named):
+            named.append(Problem("config.more_problems", named[0].file, values={"count": count - len(named)}))
+        self.problems: tuple[Problem, ...] = tuple(named)
 
     @property
     def message(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hackathon.config.problems import KeyPath, Problem, listing, nearest, shown
+from hackathon.config.problems import MOST_NAMED, KeyPath, Problem, listing, nearest, shown
 from hackathon.config.yaml import Document
 
 
@@ -32,7 +32,8 @@ class Report:
     def unknown(self, path: KeyPath, word: str, known: Iterable[str], identifier: str) -> None:
         """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
         names = list(known)
-        near = nearest(word, names)
+        # looking for near words is slow, and of so many problems no more are shown
+        near = nearest(word, names) if len(self.problems) < MOST_NAMED else None
         if near:
             self.add(f"{identifier}_near", path, name=shown(word), near=near)
         else:

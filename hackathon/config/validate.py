@@ -3,16 +3,18 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from hackathon import __version__
 from hackathon.config.check import check_record
 from hackathon.config.cluster import Cluster
-from hackathon.config.problems import ConfigError, KeyPath, Problem, listing, nearest, shown
+from hackathon.config.fields import LEAST_MEMORY
+from hackathon.config.problems import MOST_NAMED, ConfigError, KeyPath, Problem, listing, nearest, shown
 from hackathon.config.records import below, options, rebuild
-from hackathon.config.yaml import Document
+from hackathon.config.yaml import WIDE_KEY, Document
 from hackathon.text.messages import message
+from hackathon.text.units import parse_size, with_unit
 
 _EXPECTED = {
     "string_type": "config.kind_text",
@@ -27,6 +29,7 @@ _EXPECTED = {
 _UNKNOWN_KEY = ("unexpected_keyword_argument", "extra_forbidden")
 _MISSING = ("missing", "missing_keyword_only_argument")
 _ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
+_NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
 
 
 def validate(
@@ -34,44 +37,60 @@ def validate(
 ) -> Any:
     """Return the record that a document describes; `name` is the name that the file's place gives it.
 
-    `dialects`: scheduler's name → the record that a cluster's `dialect` is checked against. Raises ConfigError with
-    everything that is wrong.
+    `dialects`: scheduler's name → the record that a cluster's `dialect` is checked against; it stays as it is written,
+    for that record to be made of. Raises ConfigError with everything that is wrong.
     """
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
-        raise ConfigError([Problem("config.not_mapping", document.path, document.line(()))])
-    found, problems = _checked(record, document, name)
+        wide = WIDE_KEY.match(value) if isinstance(value, str) else None
+        identifier = "config.yaml_wide_colon" if wide else "config.not_mapping"
+        values = {"key": wide[1].strip()} if wide else {}
+        raise ConfigError([Problem(identifier, document.path, document.line(()), values=values)])
+    checked = _checked(record, document, name)
+    found, problems, more = checked.record, checked.problems, checked.more
     if record is Cluster and dialects is not None:
-        dialect, more = _dialect(value, document, dialects)
-        problems += more
-        if found is not None and dialect is not None:
-            found = replace(found, dialect=asdict(dialect))
+        dialect = _dialect(value, document, dialects)
+        if dialect is not None:
+            problems = [*problems, *(replace(each, path=("dialect", *each.path)) for each in dialect.problems)]
+            more += dialect.more
+            if found is not None:
+                found = replace(found, dialect=dialect.value)
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(problems, more)
     return found
 
 
-def _dialect(
-    value: dict[str, Any], document: Document, dialects: Callable[[str], type | None]
-) -> tuple[Any, list[Problem]]:
-    """Return a cluster's dialect as its scheduler reads it, None where nobody can say, and what is wrong with it."""
+@dataclass(frozen=True)
+class _Checked:
+    """What a check of a document found."""
+
+    record: Any
+    """The record, as far as the document is right; None where none can be made."""
+    value: dict[str, Any]
+    """The document's value, as the record is made of it."""
+    problems: list[Problem]
+    more: int
+    """Problems that were not put into words, because so many lie before them."""
+
+
+def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str], type | None]) -> _Checked | None:
+    """Return a cluster's dialect as its scheduler reads it, None where nobody can say."""
     scheduler, dialect = value.get("scheduler"), value.get("dialect", {})
     kind = dialects(scheduler) if isinstance(scheduler, str) else None
     if kind is None or not isinstance(dialect, dict):
-        return None, []
-    found, problems = _checked(kind, document.below("dialect"), None)
-    return found, [replace(each, path=("dialect", *each.path)) for each in problems]
+        return None
+    return _checked(kind, document.below("dialect"), None)
 
 
-def _checked(record: type, document: Document, name: str | None) -> tuple[Any, list[Problem]]:
-    """Return the record that a document describes, as far as it is right, and everything that is wrong."""
+def _checked(record: type, document: Document, name: str | None) -> _Checked:
     # no value is shared any more, so that one place can be changed
     value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
     found, errors = _attempt(record, value)
     if errors and _texts_as_written(value, errors, document):
         found, errors = _attempt(record, value)
-    problems = [error.problem(record, document) for error in errors]
+    errors.sort(key=lambda error: document.line(error.path))
+    problems = [error.problem(record, document) for error in errors[:MOST_NAMED]]
     if errors:
         # what is right may still be wrong together: look at the record without the wrong places
         for error in errors:
@@ -84,9 +103,9 @@ def _checked(record: type, document: Document, name: str | None) -> tuple[Any, l
     if found is not None:
         wrong = {error.path for error in errors}
         for problem in check_record(found, document, name):
-            if not any(problem.path[: len(path)] == path for path in wrong):
+            if not any(problem.path[:length] in wrong for length in range(len(problem.path) + 1)):
                 problems.append(problem)
-    return found, problems
+    return _Checked(found, value, problems, len(errors[MOST_NAMED:]))
 
 
 @dataclass(frozen=True)
@@ -102,8 +121,7 @@ class _Error:
     def problem(self, record: type, document: Document) -> Problem:
         """Return it in our words."""
         identifier, values = self._words(record)
-        line = document.line(self.path) if self.path in document.places else document.line(self.path[:-1])
-        return Problem(identifier, document.path, line, self.path, values)
+        return Problem(identifier, document.path, document.line(self.path), self.path, values)
 
     def _words(self, record: type) -> tuple[str, dict[str, Any]]:
         kind = self.kinds[0]
@@ -116,8 +134,10 @@ class _Error:
             if near:
                 return "config.unknown_key_near", {"near": near}
             return "config.unknown_key", {"known": listing(known), "version": __version__}
-        if kind in ("walltime", "size"):
-            return f"config.bad_{kind}", {"value": shown(self.value)}
+        if kind == "walltime":
+            return "config.bad_walltime", {"value": shown(self.value)}
+        if kind == "size":
+            return _size_words(self.value)
         if kind in ("greater_than_equal", "less_than_equal"):
             bound = context.get("ge", context.get("le"))
             return ("config.too_small" if kind.startswith("g") else "config.too_large"), {"limit": f"{bound:g}"}
@@ -133,8 +153,10 @@ class _Error:
             if self.kinds == ("bool_type",) and str(self.value).lower() in _ELEVEN_BOOL:
                 return "config.not_bool", {"value": shown(self.value)}
             kinds = tuple(dict.fromkeys(_EXPECTED[each] for each in self.kinds if each in _EXPECTED))
-            number = isinstance(self.value, str) and re.fullmatch(r"[-+]?\d+(\.\d+)?", self.value)
-            identifier = "config.quoted_number" if number else "config.wrong_kind"
+            plain = _plain_number(self.value) if isinstance(self.value, str) else None
+            if plain is not None and plain != self.value:
+                return "config.odd_number", {"value": shown(self.value), "plain": plain}
+            identifier = "config.wrong_kind" if plain is None else "config.quoted_number"
             return identifier, {"expected": _Kinds(kinds, choices), "value": shown(self.value)}
         return "config.wrong_value", {"value": shown(self.value), "kind": kind}
 
@@ -149,6 +171,26 @@ class _Kinds:
     def __str__(self) -> str:
         words = [*(message(kind) for kind in self.kinds), *self.choices]
         return message("config.or").join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
+    """Return the id and the values of the message that a text is no size of a memory."""
+    meant = with_unit(value)
+    if meant is not None:
+        return "config.size_unit", {"value": shown(value), "meant": meant}
+    try:
+        small = parse_size(value) < LEAST_MEMORY
+    except ValueError:
+        small = False
+    return ("config.too_small", {"limit": "1 MiB"}) if small else ("config.bad_size", {"value": shown(value)})
+
+
+def _plain_number(text: str) -> str | None:
+    """Return a number as YAML reads it: full-width digits made narrow, zeros before it left out. None: no number."""
+    import unicodedata
+
+    match = _NUMBER.fullmatch(unicodedata.normalize("NFKC", text))
+    return f"{match[1]}{match[2].lstrip('0') or '0'}{match[3]}" if match else None
 
 
 def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
@@ -172,12 +214,12 @@ def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
     places: dict[tuple[KeyPath, bool], list[Any]] = {}
     for error in errors:
         places.setdefault(_place(value, error), []).append(error)
+    above = {path[:length] for path, _ in places for length in range(len(path))}
     result = []
     for (path, about_key), group in places.items():
         exact = [error for error in group if error["type"] not in _EXPECTED and error["type"] != "literal_error"]
-        deeper = any(len(other) > len(path) and other[: len(path)] == path for other, _ in places)
         keyed = not about_key and (path, True) in places
-        if not exact and (deeper or keyed):
+        if not exact and (path in above or keyed):
             continue
         chosen = exact or group
         result.append(

@@ -34,6 +34,9 @@ _FLOAT = re.compile(
 )
 _INFINITE = re.compile(r"([-+]?)\.(?:inf|Inf|INF)\Z")
 _NAN = frozenset({".nan", ".NaN", ".NAN"})
+_SURROGATE = re.compile("[\ud800-\udfff]")
+WIDE_KEY = re.compile(r"\s*(?:- )?(\w[\w .-]{0,60})(?:：\s?|:[\u3000\u00a0])")
+"""A key with a colon, or a space after it, from a Japanese keyboard."""
 
 
 @dataclass
@@ -73,8 +76,8 @@ class _Node:
     depth: int = 0
     """Containers below it, one in another."""
     word: str | None = None
-    children: list[tuple[str | int, int, "_Node"]] = field(default_factory=list)
-    """(key or index, line of the key, child)"""
+    children: dict[str | int, tuple[int, "_Node"]] = field(default_factory=dict)
+    """Key or index → line of the key, child."""
 
 
 def read_yaml(path: Path) -> Document:
@@ -207,7 +210,7 @@ class _Builder:
         parent.size += node.size
         parent.depth = max(parent.depth, node.depth + 1)
         if isinstance(parent.value, list):
-            parent.children.append((len(parent.value), node.line, node))
+            parent.children[len(parent.value)] = (node.line, node)
             parent.value.append(node.value)
             return
         key = keys[-1]
@@ -218,14 +221,13 @@ class _Builder:
             if word == "<<" and not event.style:
                 raise self._stop("config.yaml_merge", event)
             if word in parent.value:
-                first = next(line for name, line, _ in parent.children if name == word)
-                self._note("config.yaml_duplicate", event, word, first=first)
+                self._note("config.yaml_duplicate", event, word, first=parent.children[word][0])
             keys[-1] = (word, _line(event))
             return
         name, line = key
         if name not in parent.value:
             parent.value[name] = node.value
-            parent.children.append((name, line, node))
+            parent.children[name] = (line, node)
         keys[-1] = None
 
     def _scalar(self, event: Any) -> _Node:
@@ -235,6 +237,12 @@ class _Builder:
         kind = self._refuse_tag(event, "str")
         value: Any = event.value
         word: str | None = None
+        if event.style == '"' and _SURROGATE.search(value):
+            try:
+                # two escapes, as JSON writes a letter beyond U+FFFF
+                value = value.encode("utf-16", "surrogatepass").decode("utf-16")
+            except UnicodeDecodeError:
+                raise self._stop("config.yaml_surrogate", event) from None
         # the tag `!` makes text of everything
         if (event.implicit[0] and event.tag != "!") or (kind and kind != "str"):
             value = scalar(event.value)
@@ -290,7 +298,7 @@ def _place(document: Document, node: _Node, path: KeyPath) -> None:
     """Record the lines of everything below a node; depth is bounded by MAXIMUM_DEPTH for each expanded alias."""
     if node.word is not None and node.value is not None and not isinstance(node.value, str):
         document.words[path] = node.word
-    for key, line, child in node.children:
+    for key, (line, child) in node.children.items():
         below = (*path, key)
         document.places[below] = line
         _place(document, child, below)
@@ -310,6 +318,9 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
     indent = here[: len(here) - len(here.lstrip())]
     if "\t" in indent or here[mark.column : mark.column + 1] == "\t":
         return Problem("config.yaml_tab", path, line)
+    if (wide := _wide_colon(error, lines)) is not None:
+        number, key = wide
+        return Problem("config.yaml_wide_colon", path, number + 1, values={"key": key})
     if "mapping values are not allowed" in detail:
         return Problem("config.yaml_colon", path, line)
     if "cannot start any token" in detail:
@@ -317,3 +328,31 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
             "config.yaml_start", path, line, values={"character": shown(here[mark.column : mark.column + 1])}
         )
     return Problem("config.yaml_syntax", path, line, values={"detail": detail, "column": mark.column + 1})
+
+
+def _wide_colon(error: pyyaml.YAMLError, lines: list[str]) -> tuple[int, str] | None:
+    """Return the index and the key of a line whose colon or space has full width, where that is what is wrong.
+
+    Texts may have such colons: that the mended lines have no error, or a later one, is the proof.
+    """
+    marks = [mark for name in ("context_mark", "problem_mark") if (mark := getattr(error, name, None)) is not None]
+    for number in dict.fromkeys(number for mark in marks for number in (mark.line, mark.line - 1)):
+        mended, first, key = list(lines), number + 1, ""
+        while 0 < first <= len(lines) and (match := WIDE_KEY.match(lines[first - 1])):
+            first, key = first - 1, match[1].strip()
+            mended[first] = f"{match.string[: match.end(1)]}: {match.string[match.end() :]}"
+        if key and _error_line(lines) < _error_line(mended):
+            return first, key
+    return None
+
+
+def _error_line(lines: list[str]) -> int:
+    """Return the index of the first line that the faster parser does not take; beyond the last where all are right."""
+    try:
+        for _ in pyyaml.parse("\n".join(lines), Loader=_FAST or pyyaml.SafeLoader):
+            pass
+    except pyyaml.MarkedYAMLError as error:
+        return error.problem_mark.line if error.problem_mark else 0
+    except pyyaml.YAMLError:
+        return 0
+    return len(lines) + 1

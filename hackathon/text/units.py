@@ -7,7 +7,10 @@ PER_PROCESS = ("/gpu", "/process", "/rank")
 """Ends of units of the rate of one process, in small letters."""
 _CLOCK = re.compile(r"(?:(?P<days>\d{1,4})-)?(?P<hours>\d{1,6}):(?P<minutes>\d{1,2})(?::(?P<seconds>\d{1,2}))?\Z")
 _SHORT = re.compile(r"(?=\d)(?:(\d{1,6})\s*d)?\s*(?:(\d{1,6})\s*h)?\s*(?:(\d{1,6})\s*m(?:in)?)?\s*(?:(\d{1,9})\s*s)?\Z")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)
+# as long as the seconds of the longest of the other forms, and far below what a float holds
+_SECONDS = re.compile(r"\d{1,12}\Z", re.ASCII)
+_SIZE = re.compile(r"(\d{1,40}(?:\.\d{1,40})?)\s*([KMGTP]?)(i?)B?\Z", re.IGNORECASE)
+_BARE = re.compile(r"\d{1,6}(?:\.\d+)?\Z", re.ASCII)
 
 
 def parse_walltime(value: str | int) -> int:
@@ -19,7 +22,7 @@ def parse_walltime(value: str | int) -> int:
     if isinstance(value, bool):
         raise ValueError("not a walltime")
     text = str(value).strip()
-    if text.isascii() and text.isdigit():
+    if _SECONDS.match(text):
         seconds = int(text)
     elif match := _CLOCK.match(text):
         minutes, rest = int(match["minutes"]), int(match["seconds"] or 0)
@@ -72,6 +75,14 @@ def parse_size(value: str | int) -> int:
         raise ValueError(f"{value!r} is not a size such as 256 GB or 16 GiB")
     power = " KMGTP".index(match[2].upper() or " ")
     return int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+
+
+def with_unit(value: str | float) -> str | None:
+    """Return the size of a memory that a bare number probably means: `64 GB`, `65536 MB`; None for other texts."""
+    text = str(value).strip()
+    if not _BARE.match(text) or float(text) == 0:
+        return None
+    return f"{text} {'GB' if float(text) < 4096 else 'MB'}"
 
 
 def format_size(size: float) -> str:

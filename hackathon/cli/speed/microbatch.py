@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import Size, job_options, named, option_trust
+from hackathon.cli.options import MemorySize, Size, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @named("microbatch")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @job_options
-@click.option("--memory", type=Size(), metavar="SIZE", help=message("microbatch.option_memory"))
+@click.option("--memory", type=MemorySize(), metavar="SIZE", help=message("microbatch.option_memory"))
 @click.option("--seconds", type=click.IntRange(1, 3600), default=10, show_default=True, metavar="N",
               help=message("speedup.option_seconds"))  # fmt: skip
 @click.option("--layers", is_flag=True, help=message("microbatch.option_layers"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hackathon.cli.options import Processes, Size, named
+from hackathon.cli.options import MemorySize, Processes, Size, named
 from hackathon.parallel.plan.bound import OBJECTIVES
 from hackathon.parallel.plan.cost import MODES
 from hackathon.text.messages import message
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--micro-batches", metavar="M", type=click.IntRange(1, 100_000), help=message("help.option_plan_micro_batches")
 )
 @click.option("--gpus", metavar="N", type=click.IntRange(1, 1_000_000), help=message("help.option_plan_gpus"))
-@click.option("--memory", type=Size(), help=message("help.option_plan_memory"))
+@click.option("--memory", type=MemorySize(), help=message("help.option_plan_memory"))
 @click.option("--objective", type=click.Choice(OBJECTIVES), default="step", help=message("help.option_plan_objective"))
 @click.option("--stages", metavar="S", type=click.IntRange(min=1), help=message("help.option_plan_stages"))
 @click.option("--replicas", metavar="R,R,…", type=Processes(), help=message("help.option_plan_replicas"))

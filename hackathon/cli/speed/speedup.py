@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.options import Size, job_options, named, option_trust
+from hackathon.cli.options import MemorySize, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
               help=message("speedup.option_seconds"))  # fmt: skip
 @click.option("--rounds", type=click.IntRange(2, 100), metavar="N", help=message("speedup.option_rounds"))
 @click.option("--largest-batch", is_flag=True, help=message("speedup.option_largest_batch"))
-@click.option("--memory", type=Size(), metavar="SIZE", help=message("speedup.option_memory"))
+@click.option("--memory", type=MemorySize(), metavar="SIZE", help=message("speedup.option_memory"))
 @click.option("--apply", "apply_it", is_flag=True, help=message("speedup.option_apply"))
 @click.option("--again", is_flag=True, help=message("speedup.option_again"))
 @click.option("-y", "--yes", is_flag=True, help=message("speedup.option_yes"))

@@ -112,6 +112,7 @@ def test_as_many_replicas_as_micro_batches_and_devices_are_planned(words: list[s
     ("more", "said"),
     [
         (["--offload", "auto"], "host_bandwidth"), (["--stages", "2", "--replicas", "1,1,1"], "--stages is 2"),
+        (["--memory", "64"], "64GB"), (["--memory", "9K"], "1 MiB"),
         (["--memory", "much"], "16GiB"), (["--replicas", "0"], "0"), (["--objective", "fast"], "fast"),
     ],
 )  # fmt: skip

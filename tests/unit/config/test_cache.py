@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from hackathon.config.rule import RuleFile
 from hackathon.config.survey import Survey
 from hackathon.config.yaml import read_yaml
 from hackathon.schedulers import profiles
+from hackathon.schedulers.dialect import Dialect
 from hackathon.text.paths import shipped
 
 PROJECT = """
@@ -154,6 +155,43 @@ def test_the_cache_does_not_grow_for_ever(kept: Path) -> None:
         cache.keep(cache.cache_key("Project", None, str(number).encode()), {"number": number})
     assert len(list(kept.iterdir())) <= cache.KEPT
     assert cache.recall(cache.cache_key("Project", None, str(cache.KEPT + 4).encode())) == {"number": cache.KEPT + 4}
+
+
+def test_defaults_of_a_dialect_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class Volume:
+        path: str
+        mode: str = "old"
+
+    @dataclass(frozen=True)
+    class Before(Dialect):
+        flavour: str = "old"
+        size: str = "s"
+        volume: Volume | None = None
+
+    @dataclass(frozen=True)
+    class NewVolume(Volume):
+        mode: str = "new"
+
+    @dataclass(frozen=True)
+    class After(Before):
+        flavour: str = "new"
+        volume: NewVolume | None = None
+
+    @dataclass(frozen=True)
+    class OnlyPydantic(Before):
+        size: tuple[str, ...] | str = ()  # type: ignore[assignment]
+
+    path = tmp_path / "templates/clusters/kumo.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("name: kumo\nscheduler: kumo\nnode: {gpus: 2}\ndialect: {size: 12, volume: {path: /w}}\n")
+    for kind, word in ((Before, "old"), (After, "new"), (Before, "old")):
+        found = load.load_cluster("kumo", [tmp_path], {"kumo": kind}.get)
+        assert found.dialect == {"flavour": word, "size": "12", "volume": {"path": "/w", "mode": word}}
+    path.write_text(path.read_text().replace("12", "[a]"))
+    for _ in range(2):
+        found = load.load_cluster("kumo", [tmp_path], {"kumo": OnlyPydantic}.get)
+        assert found.dialect == {"size": ["a"], "volume": {"path": "/w"}}
 
 
 def test_every_shipped_record_survives_json() -> None:

@@ -1,5 +1,6 @@
 """Files that people write: found on the search path, read whole, and every mistake named at once."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,19 @@ processes: 0
         ("walltime: 0", "walltime", "bad_walltime"),
         ("walltime: 1.5", "walltime", "bad_walltime"),
         ("walltime: true", "walltime", "bad_walltime"),
+        (f"walltime: {'9' * 400}", "walltime", "bad_walltime"),
+        (f"memory: {'9' * 400} GB", "memory", "bad_size"),
+        ("memory: much", "memory", "bad_size"),
+        ("memory: 64", "memory", "size_unit"),
+        ("memory: '64'", "memory", "size_unit"),
+        ("memory: 1.5", "memory", "size_unit"),
+        ("memory: 0", "memory", "too_small"),
+        ("memory: -5", "memory", "too_small"),
+        ("memory: 512 K", "memory", "too_small"),
+        ("nodes: '4'", "nodes", "quoted_number"),
+        ("nodes: 010", "nodes", "odd_number"),
+        ("nodes: -０１.５", "nodes", "odd_number"),
+        ("nodes: ４", "nodes", "odd_number"),
         ("zzz: 1", "zzz", "unknown_key"),
         ("recipe: x", "recipe", "recipe_and_command"),
         ("metrics: {a: {pattern: abc}}", "metrics.a.pattern", "pattern_groups"),
@@ -199,6 +213,66 @@ def test_texts_that_look_like_numbers_are_taken_as_written(tmp_path: Path) -> No
     )
     assert (found.group, found.team, found.queue, found.title) == ("007", "12", "1.10", "2019")
     assert found.variables == {"N": "4", "V": "1.10", "B": "true", "H": "0x10"}
+
+
+@pytest.mark.parametrize(
+    ("line", "remedy"),
+    [
+        ("memory: 64", "write a unit, e.g. 64 GB"), ("memory: 65536", "write a unit, e.g. 65536 MB"),
+        ("memory: 0", "at least 1 MiB"), ("nodes: 010", "write 10"), ("nodes: ４", "write 4"),
+    ],
+)  # fmt: skip
+def test_what_was_probably_meant_is_named(tmp_path: Path, line: str, remedy: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        project(tmp_path, OWN_CODE + line + "\n")
+    assert refused.value.message.endswith(remedy)
+
+
+def test_a_file_of_one_full_width_colon_is_explained(tmp_path: Path) -> None:
+    assert problems(tmp_path, "name： x\ncommand： run\n") == {"": "config.yaml_wide_colon"}
+
+
+def test_a_size_in_bytes_is_fine(tmp_path: Path) -> None:
+    assert project(tmp_path, OWN_CODE + "memory: 68719476736\n").memory == 2**36
+    assert load.load_project(tmp_path).memory == 2**36
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "variables:\n" + "".join(f"  A{number}: ~\n" for number in range(3000)),
+        "variables:\n" + "".join(f"  {number}A: {'~' if number % 2 else 'x'}\n" for number in range(6000)),
+        "".join(f"nam{number}: x\n" for number in range(3000)),
+        "variables:\n" + "".join(f"  A{number % 3000}: x\n" for number in range(6000)),
+    ],
+    ids=["values", "names", "keys", "twice"],
+)
+def test_thousands_of_mistakes_are_told_soon_and_shortly(tmp_path: Path, text: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ConfigError) as refused:
+        project(tmp_path, OWN_CODE + text)
+    # the time of all pairs of mistakes was seconds
+    assert time.process_time() - start < 1.5
+    first, *named, last = refused.value.message.splitlines()
+    count = int(first.split()[-2])
+    assert count >= 3000 and len(named) == 100
+    assert f"{count - 100} more problems" in last
+    assert [each.line for each in refused.value.problems[:100]] == sorted(
+        each.line or 0 for each in refused.value.problems[:100]
+    )
+
+
+def test_thousands_of_wrong_references_of_a_cluster_are_told_soon(tmp_path: Path) -> None:
+    words = [f"q{number}" for number in range(3000)]
+    queues = "queues: {" + ", ".join(f"{word}x: {{}}" for word in words) + "}\n"
+    unverified = f"unverified: [{', '.join(f'queues.{word}' for word in words)}]\n"
+    sources = "sources: {s: {title: t, date: 2026-09}}\nevidence: {node: [" + ", ".join(words) + "]}\n"
+    write(tmp_path / "templates/clusters/c.yaml", CLUSTER.format(name="c") + queues + unverified + sources)
+    start = time.process_time()
+    with pytest.raises(ConfigError) as refused:
+        profiles.load_cluster("c", [tmp_path])
+    assert time.process_time() - start < 1.5
+    assert refused.value.values["count"] == 6000 and len(refused.value.problems) == 101
 
 
 def test_yes_and_no_are_explained(tmp_path: Path) -> None:

@@ -84,6 +84,10 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key() -> None:
     assert read(b"\xef\xbb\xbfname: x") == {"name": "x"}
 
 
+def test_pairs_of_surrogates_are_the_letter_that_json_means() -> None:
+    assert read('{"\\ud83d\\ude00": "a\\uD83D\\uDE00b"}') == {"😀": "a😀b"}
+
+
 def test_aliases_give_the_same_value() -> None:
     assert read("a: &x [1, {b: 2}]\nc: *x\n") == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
 
@@ -109,6 +113,19 @@ def test_aliases_give_the_same_value() -> None:
         ("a: 1\n---\nb: 2", "config.yaml_documents", 2),
         ("a:\n\tb: 1", "config.yaml_tab", 2),
         ("a: b: c", "config.yaml_colon", 1),
+        ("name： x\na: b\n", "config.yaml_wide_colon", 1),
+        ("name:　x\na: b\n", "config.yaml_wide_colon", 1),
+        ("a: 1\nname:\u00a0x\n# end\nb: 2", "config.yaml_wide_colon", 2),
+        ("a: 1\nb:\n  - x\nname： x\nc: 2\n", "config.yaml_wide_colon", 4),
+        ("a: 1\n名前： x\n", "config.yaml_wide_colon", 2),
+        # a colon in a text that is right is not to blame
+        ("a: |\n  例： x\n]b: c\n", "config.yaml_syntax", 3),
+        ("a: some\n  例： x\n@b: c\n", "config.yaml_start", 3),
+        ("a: [\n  例： x\n", "config.yaml_syntax", 3),
+        ("a： 1\n名前： x\nb: 2", "config.yaml_wide_colon", 1),
+        ("a: b\n# 例： x\nb: c: d\n", "config.yaml_colon", 3),
+        ('a: 1\nb: "x\\ud800"\n', "config.yaml_surrogate", 2),
+        ('a: {"\\udc00x": 1}', "config.yaml_surrogate", 1),
         ("a: @x", "config.yaml_start", 1),
         ("a: `x`", "config.yaml_start", 1),
         ("x: 1\na: [1, 2", "config.yaml_syntax", 2),

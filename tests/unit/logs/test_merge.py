@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run as command
@@ -224,6 +224,7 @@ def test_ranks_are_read_as_they_are_written(ranks: set[int]) -> None:
 
 
 @given(st.text(max_size=12))
+@example("9" * 400)
 def test_other_texts_are_no_ranks_and_no_times(text: str) -> None:
     for read in (parse_ranks, lambda each: parse_moment(each, TEN)):
         try:

@@ -2,6 +2,10 @@
 
 MESSAGES: dict[str, tuple[str, str]] = {
     "wrong_file": ("{file} has {count} {count:problem|problems}:", "{file} に {count} 件の問題があります:"),
+    "more_problems": (
+        "{count} more {count:problem is|problems are} not listed; fix these first",
+        "ほかに {count} 件の問題があります。先にここまでを直してください",
+    ),
     # reading
     "file_missing": ("the file does not exist", "ファイルがありません"),
     "file_unreadable": ("the file cannot be read: {reason}", "ファイルを読めません: {reason}"),
@@ -22,6 +26,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "yaml_colon": (
         "a second `: ` in one line; put the text in quotes",
         "1 行に「: 」が 2 つあります。値を引用符で囲んでください",
+    ),
+    "yaml_wide_colon": (
+        "the colon and the space after a key must be half-width: write `{key}: `",
+        "キーの後のコロンと空白は半角にしてください:「{key}: 」",
+    ),
+    "yaml_surrogate": (
+        "a \\ud800 to \\udfff escape is only half of a character; write the character itself",
+        "サロゲートペアの片方（\\ud800〜\\udfff）だけがあります。エスケープせず、文字をそのまま書いてください",
     ),
     "yaml_start": (
         "text cannot begin with {character}; put it in quotes",
@@ -77,6 +89,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{value} is text because it is quoted; write {expected} without quotes",
         "{value} は引用符のため文字列になっています。引用符を外して{expected}を書いてください",
     ),
+    "odd_number": (
+        "a number has half-width digits and no leading zeros; instead of {value}, write {plain}",
+        "数は半角数字で、先頭に 0 を付けずに書いてください。{value} は {plain} と書きます",
+    ),
     "wrong_value": ("{value} is not allowed here ({kind})", "{value} はここに書けません（{kind}）"),
     "not_bool": (
         "{value} is text in YAML 1.2; write true or false",
@@ -104,6 +120,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "bad_size": (
         "{value} is not a size such as 256 GB or 16 GiB",
         "{value} は容量として読めません。256 GB、16 GiB のように書いてください",
+    ),
+    "size_unit": (
+        "{value} without a unit would be bytes; write a unit, e.g. {meant}",
+        "単位のない {value} はバイト数になります。{meant} のように単位を付けてください",
     ),
     # names
     "name_empty": ("the name is empty", "名前が空です"),
