@@ -1,9 +1,9 @@
 """Record a few steps of a training program, without a line in it: this file is its `sitecustomize`.
 
 `hackathon profile` puts it beside the run and its folder in front of PYTHONPATH. It waits until the program imports
-`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them; in a Chainer program
-`chainer.optimizer`, and a hook of its functions (`chainer_trace.py`); in a TensorFlow program the calls in which
-gradients are applied, and `tf.profiler` (`tensorflow_trace.py`). It writes to the run's folder `profile`:
+`torch.optim`, counts the steps of the optimizer, and has `torch.profiler` record some of them (`torch_trace.py`); in a
+Chainer program `chainer.optimizer`, and a hook of its functions (`chainer_trace.py`); in a TensorFlow program the calls
+in which gradients are applied, and `tf.profiler` (`tensorflow_trace.py`). It writes to the run's folder `profile`:
 `rank-N.json.gz`, the trace; `rank-N.info.json`, the seconds of the steps before, in and after the recorded window, by
 which the cost of recording is known; or `rank-N.note.json`, why there is no trace.
 
@@ -43,6 +43,8 @@ class Recorder:
         self.profiler = None  # type: Any
         self.engine = "torch"
         """The framework whose steps count: torch, chainer or tensorflow."""
+        self.torch_trace = None  # type: Any
+        """The module beside this one that watches torch's profilers and has ours."""
         self.other_profiler = None  # type: Any
         """What records another framework than torch."""
         self.tell_device = None  # type: Any
@@ -88,27 +90,20 @@ class Recorder:
             self.paused += time.perf_counter() - now
 
     def _start(self) -> None:
-        from importlib import import_module
-
         if self.other_profiler is not None:
             self.profiler = self.other_profiler(
                 WARM_UP, self.active, rank_of_process(), processes(), on_trace_ready=self._write
             )
-            self.profiler.start()
-            self.state = "recording"
-            return
-        profiling = import_module("torch.profiler")  # type: Any
-        self.profiler = profiling.profile(
-            activities=list(profiling.supported_activities()),
-            schedule=profiling.schedule(wait=0, warmup=WARM_UP, active=self.active, repeat=1),
-            on_trace_ready=self._write,
-            profile_memory=self.memory,
-            record_shapes=True,
-        )
+        else:
+            self.profiler = self.torch_trace.TorchProfiler(
+                WARM_UP, self.active, self.memory, on_trace_ready=self._write, on_taken=self.fail
+            )
         self.profiler.start()
         self.state = "recording"
 
     def _write(self, profiler: Any) -> None:
+        if self.state == "failed":  # it is ended for the program's own profiler
+            return
         rank = rank_of_process()
         made = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
         profiler.export_chrome_trace(made)
@@ -252,6 +247,13 @@ def attach_torch(module: Any, recorder: Recorder) -> None:
     module.register_optimizer_step_post_hook(recorder.stepped)
 
 
+def attach_torch_profiler(module: Any, recorder: Recorder) -> None:
+    """Have a module with profilers of torch tell of those that the program starts itself."""
+    if recorder.torch_trace is None:
+        recorder.torch_trace = beside("hackathon_torch_trace")
+    recorder.torch_trace.watch(module)
+
+
 def attach_chainer(module: Any, recorder: Recorder) -> None:
     """Have `chainer.optimizer` tell the recorder of steps."""
     update = module.GradientMethod.update
@@ -303,7 +305,8 @@ class ModuleWatch:
     """A finder of modules that finds none, but attaches the recorder to a framework's optimizers once they come."""
 
     MODULES = {
-        "torch.optim.optimizer": attach_torch, "chainer.optimizer": attach_chainer,
+        "torch.optim.optimizer": attach_torch, "torch.autograd.profiler": attach_torch_profiler,
+        "torch.autograd.profiler_legacy": attach_torch_profiler, "chainer.optimizer": attach_chainer,
         "tensorflow.python.eager.polymorphic_function.polymorphic_function": attach_tensorflow,
         "tensorflow.python.eager.def_function": attach_tensorflow,
         "tensorflow.python.training.optimizer": attach_tensorflow,

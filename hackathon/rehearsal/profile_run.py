@@ -22,7 +22,7 @@ SKIPPED, RECORDED, SECONDS = 5, 10, 300
 """Steps that are passed over, steps that are recorded, and seconds after which the run is ended all the same."""
 PLACE = "profiler"
 """Folder of the run that stands first in the program's PYTHONPATH."""
-BESIDE = ("device_probe", "chainer_trace", "tensorflow_trace", "tensorflow_events")
+BESIDE = ("device_probe", "torch_trace", "chainer_trace", "tensorflow_trace", "tensorflow_events")
 """Modules that the recorder loads beside it, there with `hackathon_` before their names."""
 VARIABLE = "HK_PROFILE"
 UNRECORDED = ("jax", "mxnet")

@@ -68,11 +68,11 @@ class Observer:
         """Take notice of the end of a step; never raises."""
         if self.state == "over":
             return
-        if self.state == "failed":
-            if (self.slot / "observe").exists():
-                self.predict()  # tells why nothing is known
-            return
         try:
+            if self.state == "failed":
+                if (self.slot / "observe").exists():
+                    self.predict()  # tells why nothing is known
+                return
             if self.state == "collecting":
                 self.collect()
                 return
@@ -88,8 +88,11 @@ class Observer:
             if self.steps >= STEP and (self.slot / "observe").exists():
                 self.predict(more=True)
         except Exception as error:
-            self.end()
-            self.problem, self.state = error, "failed"
+            with contextlib.suppress(Exception):
+                self.end()
+            if self.problem is None:  # what comes later may be that its answer cannot be written
+                self.problem = error
+            self.state = "failed"
             with contextlib.suppress(OSError):
                 (self.slot / "noted").touch()
 
@@ -100,18 +103,18 @@ class Observer:
 
     def end(self) -> None:
         """Note nothing more."""
-        if self.noting is not None:
-            self.noting.end()
-        self.noting = None
+        noting, self.noting = self.noting, None
+        if noting is not None:
+            noting.end()
 
     def leave(self) -> None:
         """At the end of the program: tell the driver, and predict when it asks."""
         self.end()
-        if self.state == "collecting":
-            self.tell_noise()
-        if self.state == "over":
-            return
         with contextlib.suppress(OSError):
+            if self.state == "collecting":
+                self.tell_noise()
+            if self.state == "over":
+                return
             (self.slot / "observing").touch()
             until = time.monotonic() + PATIENCE
             while not (self.slot / "observe").exists() and time.monotonic() < until:
