@@ -2,7 +2,7 @@
 
 Chainer's own `TimerHook` tells sums; this hook keeps each call with its moment, so that a step can be drawn and ranks
 compared. Beside the functions it times the iterators, the converter of batches and ChainerMN's averaging of gradients.
-On a GPU a function's time is that of starting its kernels: what they take there is not known.
+On a GPU a function's time is that of starting its kernels: what they take there is not known, and the trace says so.
 
 `recorder.py` loads this file beside it, in the program's Python (3.6 or newer); nothing of the toolkit is imported.
 """
@@ -34,6 +34,8 @@ class ChainerProfiler:
         self.steps = 0
         self.since = 0.0
         self.hook = None  # type: Any
+        self.on_device = False
+        """Whether a function had arrays of a GPU."""
 
     def start(self) -> None:
         """Record from here on."""
@@ -82,6 +84,7 @@ class ChainerProfiler:
         pid = os.getpid()
         value = {
             "schemaVersion": 1, "framework": "chainer", "deviceProperties": [], "host_name": platform.node(),
+            "computes_on": "cuda" if self.on_device else "cpu",
             "displayTimeUnit": "ms", "baseTimeNanoseconds": BASE_NANOSECONDS,
             "traceEvents": [
                 {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": thread, "ts": round(begin, 3),
@@ -143,6 +146,7 @@ def function_hook(chainer: Any, profiler: ChainerProfiler) -> Any:
                 profiler.add("cpu_op", name, self.begins.pop(), now())
 
         def forward_preprocess(self, function: Any, in_data: Any) -> None:
+            profiler.on_device = profiler.on_device or any(of_device(each) for each in in_data)
             self.begin()
 
         def forward_postprocess(self, function: Any, in_data: Any) -> None:
@@ -155,6 +159,12 @@ def function_hook(chainer: Any, profiler: ChainerProfiler) -> Any:
             self.end(function, "Backward")
 
     return Hook()
+
+
+def of_device(array: Any) -> bool:
+    """Return whether an array lies on a GPU: CuPy's do, and those of ChainerX on CUDA."""
+    module = type(array).__module__.split(".")[0]
+    return module == "cupy" or (module == "chainerx" and str(array.device).startswith("cuda"))
 
 
 def watched() -> Any:

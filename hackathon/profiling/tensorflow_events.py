@@ -199,7 +199,12 @@ def recorded_events(planes: Any, ends: Any, first: int) -> Any:
     ]  # type: list[Any]
     moved = [(*each[:2], each[2] + shift, each[3] + shift, *each[4:]) for each in found if each[1] != MARK]
     inside = sorted((each for each in moved if each[3] > ends[0] and each[2] < ends[-1]), key=lambda each: each[2])
-    return steps + inside[:MOST]
+    if len(inside) > MOST:
+        del inside[MOST:]
+        steps = [each for each in steps if each[3] <= inside[-1][2]]
+        if not steps:
+            raise ValueError("a step has more than %d events" % MOST)
+    return steps + inside
 
 
 def host_events(lines: Any, main: int) -> Any:

@@ -148,8 +148,9 @@ def _facts(profile: "Profile") -> Iterator[str]:
     if profile.communication is not None and profile.shares.processes > 1:
         inside, exposed = (f"{1e3 * each:.3g}" for each in profile.communication)
         yield message("profile.communication", inside=inside, exposed=exposed)
-    inside, exposed = (f"{1e3 * each:.3g}" for each in profile.loader)
-    yield message("profile.loader", inside=inside, exposed=exposed)
+    if profile.loader is not None:
+        inside, exposed = (f"{1e3 * each:.3g}" for each in profile.loader)
+        yield message("profile.loader", inside=inside, exposed=exposed)
     if profile.tensor_core_share is not None:
         yield message("profile.tensor_core_share", share=f"{100 * profile.tensor_core_share:.0f}")
     for name, value in profile.memory.items():

@@ -1,5 +1,6 @@
 """What took the time: operators by their own time, kernels, and the gaps in which nothing was computed."""
 
+import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from hackathon.profiling.shares import rounded
 from hackathon.profiling.traces.intervals import length, union, within
 from hackathon.profiling.traces.kinds import Kind, uses_tensor_cores
 from hackathon.profiling.traces.reckoning import SECOND, RankTime
-from hackathon.profiling.traces.trace import Trace
+from hackathon.profiling.traces.trace import Trace, TraceStep
 
 SHOWN = 10
 """Operators, kernels and gaps that are told."""
@@ -121,12 +122,14 @@ def _kernel_time(trace: Trace, time: RankTime) -> _Spent:
 
 def gaps(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Gap]:
     """Return the longest gaps of all ranks: the moments that are the host's."""
-    found = []
+    found: list[tuple[float, int, TraceStep, float]] = []
     for rank, time in times.items():
-        for step in time.steps:
-            inside = within(time.parts["host"], [(step.begin, step.end)])
-            found += [(end - begin, rank, step, begin) for begin, end in inside]
-            found = sorted(found, key=lambda each: -each[0])[:SHOWN]
+        begins = [step.begin for step in time.steps]
+        inside = within(time.parts["host"], [(step.begin, step.end) for step in time.steps])
+        all_of_rank = (
+            (end - begin, rank, time.steps[bisect_right(begins, begin) - 1], begin) for begin, end in inside
+        )  # fmt: skip
+        found = heapq.nlargest(SHOWN, [*found, *heapq.nlargest(SHOWN, all_of_rank, key=_took)], key=_took)
     around = {rank: _main_operators(traces[rank]) for rank in {rank for _, rank, _, _ in found}}
     made = []
     for took, rank, step, begin in found:
@@ -137,6 +140,10 @@ def gaps(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Gap
         right = began[before][1] if before < len(began) else ""
         made.append(Gap(rank, step.number, (begin - step.begin) / SECOND, took / SECOND, left, right))
     return made
+
+
+def _took(gap: tuple[float, int, TraceStep, float]) -> float:
+    return gap[0]
 
 
 def _main_operators(trace: Trace) -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:

@@ -4,6 +4,7 @@ No rank leaves an all-reduce or a barrier before all have entered it, and all le
 hosts that NTP keeps differ by up to milliseconds.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -35,7 +36,9 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
     """Return the collectives that several ranks have in common, in the order of the first rank.
 
     They are matched by step, process group, kind, and their place among those; a step in which the ranks have
-    different numbers of a kind is left out, as is a group of which a rank's trace is missing.
+    different numbers of a kind is left out, as is a group of which a rank's trace is missing. Programs may be steps
+    ahead of their devices, each by another number: where the launch of a kernel is not told, nor is its step, and it
+    is matched only with those that ran at the same time.
     """
     by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
     for rank, trace in traces.items():
@@ -47,19 +50,39 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
         if len(by_rank) == members and len({len(each) for each in by_rank.values()}) == 1:
             rows = zip(*by_rank.values(), strict=True)
             found += [dict(zip(by_rank, row, strict=True)) for row in rows]
-    return found
+    plain = _plain(traces)
+    return [pair for pair in found if _is_placed(pair) or _overlap(pair, plain)]
+
+
+def _is_placed(pair: Mapping[int, Collective]) -> bool:
+    """Return whether the step of each part is known."""
+    return all(each.launched is not None or not each.on_device for each in pair.values())
+
+
+def _overlap(pair: Mapping[int, Collective], plain: Mapping[int, float]) -> bool:
+    begins = [each.begin + plain[rank] for rank, each in pair.items()]
+    return max(begins) <= min(each.end + plain[rank] for rank, each in pair.items())
+
+
+def _plain(traces: Mapping[int, Trace]) -> dict[int, float]:
+    """Return how the times of each rank become those of the lowest one, if all clocks are right."""
+    first = traces[min(traces)]
+    return {rank: (trace.origin - first.origin) + (trace.base - first.base) / 1000 for rank, trace in traces.items()}
 
 
 def _with_steps(trace: Trace) -> list[tuple[Collective, int]]:
-    """Return each collective with the number of the step that it begins in; without steps all are in one."""
+    """Return each collective with the number of the step that launched it, or else that it begins in.
+
+    Without steps all are in one.
+    """
     if not trace.steps:
         return [(each, 0) for each in trace.collectives]
     found = []
-    place = 0
+    begins = [step.begin for step in trace.steps]
     for each in trace.collectives:
-        while place + 1 < len(trace.steps) and each.begin >= trace.steps[place + 1].begin:
-            place += 1
-        if trace.steps[place].begin <= each.begin < trace.steps[place].end:
+        at = each.begin if each.launched is None else each.launched
+        place = bisect_right(begins, at) - 1
+        if place >= 0 and at < trace.steps[place].end:
             found.append((each, trace.steps[place].number))
     return found
 
@@ -70,9 +93,7 @@ def clocks(traces: Mapping[int, Trace], pairs: Matched) -> dict[int, Clock]:
         return {}
     first = min(traces)
     reference = traces[first]
-    plain = {
-        rank: (trace.origin - reference.origin) + (trace.base - reference.base) / 1000 for rank, trace in traces.items()
-    }
+    plain = _plain(traces)
     shifts: dict[str, tuple[float, float]] = {}
     found: dict[int, Clock] = {}
     for rank, trace in traces.items():
@@ -107,6 +128,6 @@ def _differences(
     for pair in pairs:
         here = [pair[rank].end + plain[rank] for rank in near if rank in pair]
         there = [pair[rank].end + plain[rank] for rank in members if rank in pair]
-        if here and there and next(iter(pair.values())).together:
+        if here and there and next(iter(pair.values())).together and _is_placed(pair):
             found.append(median(here) - median(there))
     return found

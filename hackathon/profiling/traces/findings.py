@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 from hackathon.profiling.shares import PARTS
-from hackathon.profiling.traces.intervals import Intervals
-from hackathon.profiling.traces.reckoning import RankTime
+from hackathon.profiling.traces.intervals import Intervals, length, within, without
+from hackathon.profiling.traces.reckoning import SECOND, RankTime
 from hackathon.text.messages import message
 
 DATA, HOST, COMMUNICATION, LATE = 0.10, 0.25, 0.25, 0.05
@@ -19,7 +19,8 @@ DEVIATIONS = 3.0
 FEWEST = 3
 """Steps by which the noise is known."""
 OWN_ADVICE = frozenset({
-    ("tensorflow", "loader"), ("tensorflow", "host-bound"), ("tensorflow", "communication"), ("chainer", "loader"),
+    ("tensorflow", "loader"), ("tensorflow", "host-bound"), ("tensorflow", "communication"), ("tensorflow", "copies"),
+    ("chainer", "loader"),
 })  # fmt: skip
 """(framework, finding) of which the advice is another than for torch."""
 
@@ -29,7 +30,7 @@ class ProfileFinding:
     """One thing that stands out, the largest share first."""
 
     id: str
-    """`loader`, `host-bound`, `communication` or `late-rank`."""
+    """`loader`, `copies`, `host-bound`, `communication` or `late-rank`."""
     share: float
     """Of a step."""
     values: dict[str, Any] = field(default_factory=dict)
@@ -48,6 +49,8 @@ class ProfileFinding:
     def advice(self) -> str:
         """What to try."""
         own = f"_{self.framework}" if (self.framework, self.id) in OWN_ADVICE else ""
+        if self.id == "late-rank" and not self.values["part"]:
+            own = "_unknown"
         return message(f"profile.advice_{self.id.replace('-', '_')}{own}", **self._shown)
 
     @property
@@ -65,31 +68,37 @@ class ProfileFinding:
 
 def findings(times: Mapping[int, RankTime], framework: str = "") -> list[ProfileFinding]:
     """Return what stands out, the largest share first; `framework`: of the program, empty for torch."""
+    if any(each.unknown or each.behind for each in times.values()):
+        return []
+    loading = {rank: within(each.parts["data"], each.loading) for rank, each in times.items()}
+    copying = {rank: without(each.parts["data"], each.loading) for rank, each in times.items()}
+    host = {rank: each.parts["host"] for rank, each in times.items()}
+    communication = {rank: each.parts["communication"] for rank, each in times.items()}
     found = [
-        *_everywhere(times, "loader", "data", DATA),
-        *_everywhere(times, "host-bound", "host", HOST),
-        *_everywhere(times, "communication", "communication", COMMUNICATION),
+        *_everywhere(times, "loader", loading, DATA),
+        *_everywhere(times, "copies", copying, DATA),
+        *_everywhere(times, "host-bound", host, HOST),
+        *_everywhere(times, "communication", communication, COMMUNICATION),
         *_late(times),
     ]
     return sorted((replace(each, framework=framework) for each in found), key=lambda each: -each.share)
 
 
-def _everywhere(times: Mapping[int, RankTime], name: str, part: str, limit: float) -> list[ProfileFinding]:
-    """Return the finding if a part takes more than its limit on every rank.
+def _everywhere(
+    times: Mapping[int, RankTime], name: str, moments: Mapping[int, Intervals], limit: float
+) -> list[ProfileFinding]:
+    """Return the finding if what takes some moments of each rank takes more than its limit on every rank.
 
-    A part that one rank alone has is what makes that rank late, and is told there.
+    What one rank alone has is what makes that rank late, and is told there.
     """
-    if not times or any(each.reason and part in ("host", "communication") for each in times.values()):
+    if not times or any(each.reason and name in ("host-bound", "communication") for each in times.values()):
         return []
-    if not all(_is_above(_step_shares(each, part), limit) for each in times.values()):
+    if not all(_is_above(list(_by_step(each, moments[rank]).values()), limit) for rank, each in times.items()):
         return []
-    share = fmean(each.spent(part) / each.seconds for each in times.values())
-    milliseconds = 1e3 * fmean(each.spent(part) / len(each.steps) for each in times.values())
+    spent = {rank: length(each) / SECOND for rank, each in moments.items()}
+    share = fmean(spent[rank] / each.seconds for rank, each in times.items())
+    milliseconds = 1e3 * fmean(spent[rank] / len(each.steps) for rank, each in times.items())
     return [ProfileFinding(name, share, {"milliseconds": f"{milliseconds:.3g}"})]
-
-
-def _step_shares(time: RankTime, part: str) -> list[float]:
-    return list(_by_step(time, time.parts[part]).values())
 
 
 def _by_step(time: RankTime, moments: Intervals) -> dict[int, float]:
@@ -117,7 +126,7 @@ def late_rank(times: Mapping[int, RankTime]) -> tuple[int, float] | None:
     for rank, time in times.items():
         own = _by_step(time, time.parts["waiting"])
         others = [each for number, each in times.items() if number != rank]
-        if not others or any(each.reason for each in times.values()):
+        if not others or any(each.reason or each.unknown or each.behind for each in times.values()):
             return None
         waits = [_by_step(each, each.waiting_for.get(rank, [])) for each in others]
         steps = set(own).intersection(*map(set, waits))
@@ -146,7 +155,7 @@ def _late(times: Mapping[int, RankTime]) -> list[ProfileFinding]:
     part = max(more, key=more.__getitem__)
     mean = fmean(each.seconds / len(each.steps) for number, each in times.items() if number != rank)
     values = {
-        "rank": rank, "milliseconds": f"{1e3 * share * mean:.3g}", "part": part,
+        "rank": rank, "milliseconds": f"{1e3 * share * mean:.3g}", "part": part if more[part] > 0 else "",
         "more": f"{1e3 * more[part]:.3g}",
     }  # fmt: skip
     return [ProfileFinding("late-rank", share, values, rank)]

@@ -8,7 +8,7 @@ Without: the loader (data), operators (compute), collectives outside of both, an
 (host): Python, sleeping and file access leave the same trace there, none.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from hackathon.profiling.shares import MISSING_RANKS, PARTS, UNMARKED, UNMATCHED
 from hackathon.profiling.traces.alignment import Clock, Matched
 from hackathon.profiling.traces.intervals import Intervals, length, lengths, union, within, without
 from hackathon.profiling.traces.kinds import Kind
+from hackathon.profiling.traces.seen import is_behind, steps_read, unseen
 from hackathon.profiling.traces.trace import Collective, Trace, TraceStep
 
 SECOND = 1e6
@@ -37,6 +38,10 @@ class RankTime:
     """In the loader, overlapped or not."""
     reason: str = ""
     """Why waiting is not told from communication, one of the reasons of `shares`; empty when it is."""
+    unknown: str = ""
+    """Why no part is known, ON_DEVICE or CUT_SHORT of `seen`; empty when parts are. All is `other` then."""
+    behind: bool = False
+    """Whether the device fell back in these steps, so that their time is not that of its work."""
     marked: bool = True
     """Whether the trace marks steps; else all of it is taken for one."""
 
@@ -85,9 +90,16 @@ def _apart(steps: Sequence[TraceStep]) -> list[TraceStep]:
 
 
 def reckon(
-    traces: Mapping[int, Trace], times: Mapping[int, Clock], pairs: Matched, processes: int
+    traces: Mapping[int, Trace],
+    times: Mapping[int, Clock],
+    pairs: Matched,
+    processes: int,
+    on_device: Collection[int] = (),
 ) -> dict[int, RankTime]:
-    """Return where the time of each rank went. `times` and `pairs`: from `alignment`."""
+    """Return where the time of each rank went.
+
+    `times` and `pairs`: from `alignment`; `on_device`: ranks that compute on a device, whatever their traces show.
+    """
     waits: dict[int, list[_Wait]] = {rank: [] for rank in traces}
     together: dict[int, set[Collective]] = {rank: set() for rank in traces}
     for pair in pairs if len(traces) == processes else ():
@@ -98,7 +110,10 @@ def reckon(
                 together[rank].add(each)
                 came = min(each.end, max(each.begin, entered[last] - times[rank].shift))
                 waits[rank].append(_Wait(each.begin, came, each.end, last))
-    return {rank: _rank_time(trace, waits[rank], together[rank], processes) for rank, trace in traces.items()}
+    return {
+        rank: _rank_time(trace, waits[rank], together[rank], processes, rank in on_device)
+        for rank, trace in traces.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -114,8 +129,12 @@ class _Wait:
     """The rank that came last; perhaps this one."""
 
 
-def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], processes: int) -> RankTime:
-    steps, marked = steps_of(trace)
+def _rank_time(
+    trace: Trace, waits: Sequence[_Wait], matched: set[Collective], processes: int, on_device: bool
+) -> RankTime:
+    whole, marked = steps_of(trace)
+    read = steps_read(trace, whole, marked=marked)
+    why, steps = unseen(trace, read, on_device), read or whole
     window = union((step.begin, step.end) for step in steps)
 
     def spans(*kinds: Kind, main: bool = False) -> Intervals:
@@ -126,6 +145,9 @@ def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], p
 
     loading = spans(Kind.LOADER, main=True)
     communicating = within(union((each.begin, each.end) for each in trace.collectives), window)
+    if why:
+        nothing: dict[str, Intervals] = {part: [] for part in PARTS}
+        return RankTime(steps, {**nothing, "other": window}, loading=loading, unknown=why, marked=marked)
     if trace.on_device:
         compute = spans(Kind.KERNEL)
         exposed = without(communicating, compute)
@@ -151,7 +173,9 @@ def _rank_time(trace: Trace, waits: Sequence[_Wait], matched: set[Collective], p
         "data": data, "host": host, "compute": compute, "communication": without(exposed, waiting),
         "waiting": waiting, "other": other,
     }  # fmt: skip
-    found = RankTime(steps, parts, communicating=communicating, loading=loading, marked=marked)
+    found = RankTime(
+        steps, parts, communicating=communicating, loading=loading, behind=is_behind(trace, steps), marked=marked
+    )  # fmt: skip
     if processes > 1:
         found.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
     rest = waiting
@@ -178,7 +202,10 @@ def _shares(rank: int, time: RankTime, missing: bool) -> StepShares:
     parts: dict[str, float | None] = {part: time.spent(part) / steps for part in PARTS}
     unknown: dict[str, str] = {}
     reason = MISSING_RANKS if missing and time.reason != UNMARKED else time.reason
-    if reason == UNMARKED:  # the time in collectives looks like the program's own
+    if time.unknown:
+        unknown = {part: time.unknown for part in PARTS if part != "other"}
+        parts.update(dict.fromkeys(unknown))
+    elif reason == UNMARKED:  # the time in collectives looks like the program's own
         parts["other"] = (parts["other"] or 0.0) + (parts["host"] or 0.0)
         parts["host"] = parts["communication"] = parts["waiting"] = None
         unknown = dict.fromkeys(("host", "communication", "waiting"), UNMARKED)

@@ -46,8 +46,8 @@ class Profile:
 
     @cached_property
     def roofline(self) -> Roofline | None:
-        """How much of the device a step uses; None where the traces do not tell its work."""
-        return roofline(self.traces, self.times, self.peaks)
+        """How much of the device a step uses; None where the traces do not tell its work, or not its time."""
+        return None if self.behind else roofline(self.traces, self.times, self.peaks)
 
     @property
     def peaks(self) -> Peaks:
@@ -60,6 +60,10 @@ class Profile:
         if self.findings:
             return self.findings[0].message
         compute = self.mean.share("compute")
+        if any(each.unknown for each in self.times.values()):
+            return message("profile.verdict_unseen")
+        if self.behind:
+            return message("profile.verdict_behind")
         if not self.marked:
             return message("profile.verdict_unmarked")
         return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
@@ -75,6 +79,11 @@ class Profile:
         return all(each.marked for each in self.times.values())
 
     @property
+    def behind(self) -> bool:
+        """Whether a device fell back in the steps, so that their time is not that of its work."""
+        return any(each.behind for each in self.times.values())
+
+    @property
     def on_device(self) -> bool:
         """Whether kernels of a device were recorded."""
         return any(trace.on_device for trace in self.traces.values())
@@ -88,7 +97,7 @@ class Profile:
     @property
     def communication(self) -> tuple[float, float] | None:
         """(Seconds in collectives, of those not overlapped by computing) per step; None when not known."""
-        if any(time.reason == "unmarked" for time in self.times.values()):
+        if any(time.reason == "unmarked" or time.unknown for time in self.times.values()):
             return None
         inside = fmean(length(time.communicating) / SECOND / len(time.steps) for time in self.times.values())
         exposed = fmean(
@@ -97,8 +106,10 @@ class Profile:
         return max(inside, exposed), exposed
 
     @property
-    def loader(self) -> tuple[float, float]:
-        """(Seconds in the loader, of those not overlapped by computing) per step."""
+    def loader(self) -> tuple[float, float] | None:
+        """(Seconds in the loader, of those not overlapped by computing) per step; None when not known."""
+        if any(time.unknown for time in self.times.values()):
+            return None
         inside = fmean(length(time.loading) / SECOND / len(time.steps) for time in self.times.values())
         exposed = (within(time.parts["data"], time.loading) for time in self.times.values())
         pairs = zip(exposed, self.times.values(), strict=True)
@@ -132,13 +143,15 @@ class Profile:
             found.append(message("profile.remark_unaligned"))
         if not self.marked:
             found.append(message("profile.remark_unmarked"))
+        if self.behind:
+            found.append(message("profile.remark_behind"))
         reasons = {why for each in self.shares.ranks for _, why in each.unknown} - {"missing-ranks"}
         found += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
         return found
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values; seconds are per step."""
-        communication, late = self.communication, late_rank(self.times)
+        communication, loader, late = self.communication, self.loader, late_rank(self.times)
         return {
             "schema_version": SCHEMA_VERSION,
             "processes": self.shares.processes,
@@ -148,7 +161,8 @@ class Profile:
             "step": {name: rounded(getattr(self.mean, name)) for name in ("seconds", *PARTS)},
             "communication": None if communication is None else
             {"seconds": rounded(communication[0]), "exposed_seconds": rounded(communication[1])},
-            "loader": {"seconds": rounded(self.loader[0]), "exposed_seconds": rounded(self.loader[1])},
+            "loader": None if loader is None else
+            {"seconds": rounded(loader[0]), "exposed_seconds": rounded(loader[1])},
             "operators": [each.to_json() for each in self.operators],
             "kernels": [{**each.to_json(), "tensor_cores": each.tensor_cores} for each in self.kernels[:SHOWN]],
             "device_operators": [each.to_json() for each in self.device_time.operators] if self.device_time else [],
@@ -211,7 +225,9 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), de
     processes = max(len(by_rank), *(trace.processes for trace in by_rank.values()))
     pairs = matched(by_rank)
     times = clocks(by_rank, pairs)
-    reckoned = reckon(by_rank, times, pairs, processes)
+    # a profiler starts the device even where the program has nothing there
+    on_device = {each.rank for each in recordings if each.device and each.device_bytes}
+    reckoned = reckon(by_rank, times, pairs, processes, on_device)
     empty = [by_rank[rank].file for rank, each in reckoned.items() if not each.steps]
     if empty:
         raise RequestError("profile.no_time", file=empty[0])

@@ -22,7 +22,7 @@ LARGEST = 16 << 30
 """Bytes of a trace that are read at most, unpacked."""
 EVENTS = "traceEvents"
 KEPT_VALUES = frozenset(
-    {"baseTimeNanoseconds", "host_name", "distributedInfo", "deviceProperties", "framework", EVENTS}
+    {"baseTimeNanoseconds", "host_name", "distributedInfo", "deviceProperties", "framework", "computes_on", EVENTS}
 )
 """What is wanted of the values beside the events."""
 TORN, CUT = "torn", "cut"

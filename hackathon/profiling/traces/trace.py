@@ -6,6 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,8 @@ EVENTS = 3_000_000
 """Events of one trace that are kept at most; a step of a large model has some 10,000."""
 NAMES, LONGEST_NAME = 100_000, 500
 """Different names that are kept, and letters of one: kernels of templates have thousands."""
+LONGEST_GROUP = 32
+"""Letters of a process group that are kept: of longer ones a digest tells it from others."""
 STEPS = 10_000
 LATEST, LONGEST_EVENT = 1e17, 1e13
 """Microseconds beyond which no moment and no duration is believed."""
@@ -54,6 +57,9 @@ class Collective:
     members: int
     """How many ranks that group has, 0: not told, so all."""
     lane: int
+    launched: float | None = None
+    """When the program launched it on the device; None: not told, or it ran on the host."""
+    on_device: bool = False
 
     @property
     def together(self) -> bool:
@@ -100,6 +106,8 @@ class Trace:
     """Number of an operator → what it has to do, of those that are counted and whose shapes were recorded."""
     shaped: bool = False
     """Whether shapes were recorded."""
+    computes_on_device: bool = False
+    """Whether the recorder says that the program computes on a device whose kernels it does not record."""
     peaks: dict[str, float] = field(default_factory=dict)
     """`host` or `device` → the most bytes that tensors had, where memory was recorded."""
     remark: str = ""
@@ -162,6 +170,7 @@ class _Reader:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._names: dict[str, int] = {}
+        self._groups: dict[str, str] = {}
         self._lanes: dict[tuple[int, int], int] = {}
         self._steps: dict[int, TraceStep] = {}
         self._step_lanes: Counter[int] = Counter()
@@ -170,6 +179,8 @@ class _Reader:
         """When the program called for a collective, and for which."""
         self._collective_on_host: list[Collective] = []
         self._collective_on_device: list[Collective] = []
+        self._correlations: list[int] = []
+        """Those of the collectives on the device, in their order; 0: not told."""
         self._begun = False
 
     def take(self, event: dict[str, Any]) -> bool:
@@ -209,11 +220,7 @@ class _Reader:
                 number = int(match[1])
                 self._steps.setdefault(number, TraceStep(number, begin, end))
         elif kind is Kind.COLLECTIVE:
-            group, ranks = (str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks"))
-            members = _members(arguments.get("Group size"), ranks)
-            made = Collective(begin, end, collective_of(name, arguments), group, ranks, members, lane)
-            on_device = category.lower() == "kernel"
-            (self._collective_on_device if on_device else self._collective_on_host).append(made)
+            self._take_collective(arguments, name, begin, end, lane, on_device=category.lower() == "kernel")
         elif kind is Kind.OPERATOR:
             self._operator_lanes[lane] += 1
             trace.shaped = trace.shaped or "Input Dims" in arguments
@@ -229,6 +236,25 @@ class _Reader:
         trace.ends.append(end)
         trace.name_of.append(self._name(name))
         trace.lane_of.append(lane)
+
+    def _take_collective(
+        self, arguments: dict[str, Any], name: str, begin: float, end: float, lane: int, *, on_device: bool
+    ) -> None:
+        told = [str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks")]
+        members = _members(arguments.get("Group size"), told[1])
+        group, ranks = (self._name_of_group(each) for each in told)
+        made = Collective(
+            begin, end, collective_of(name, arguments), group, ranks, members, lane, on_device=on_device
+        )  # fmt: skip
+        if on_device:
+            self._correlations.append(_link(arguments.get("correlation")))
+        (self._collective_on_device if on_device else self._collective_on_host).append(made)
+
+    def _name_of_group(self, text: str) -> str:
+        """Return a text by which a group is told from others: a short one, and one object for all that are the same."""
+        if len(text) > LONGEST_GROUP:
+            text = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=LONGEST_GROUP // 2).hexdigest()
+        return self._groups.setdefault(text, text) if len(self._groups) < NAMES else self._groups.get(text, text)
 
     def _name(self, name: str) -> int:
         name = text_of(name[:LONGEST_NAME])
@@ -262,6 +288,16 @@ class _Reader:
         """Return the trace with its steps and collectives in order."""
         trace = self.trace
         trace.steps = sorted(self._steps.values(), key=lambda step: step.begin)
+        wanted = set(self._correlations) - {0}
+        launches = {
+            trace.link_of[number]: trace.begins[number]
+            for number in (trace.of(Kind.LAUNCH) if wanted else ())
+            if trace.link_of[number] in wanted
+        }
+        self._collective_on_device = [
+            replace(each, launched=launches.get(correlation))
+            for each, correlation in zip(self._collective_on_device, self._correlations, strict=True)
+        ]
         # on a device the communication thread's ranges are the launching only
         found = sorted(self._collective_on_device or self._collective_on_host, key=lambda each: (each.begin, each.end))
         trace.collectives = found if self._collective_on_device else self._called(found)
@@ -307,6 +343,7 @@ def _take_values(trace: Trace, values: dict[str, Any]) -> None:
     trace.base = finite(values.get("baseTimeNanoseconds")) or 0.0
     trace.host = text_of(values.get("host_name"))[:200]
     trace.framework = next((each for each in FRAMEWORKS if each == values.get("framework")), "")
+    trace.computes_on_device = text_of(values.get("computes_on")) not in ("", "cpu")
     about = values.get("distributedInfo")
     if isinstance(about, dict):
         rank, processes = finite(about.get("rank")), finite(about.get("world_size"))

@@ -213,6 +213,18 @@ def test_kernels_and_copies_of_a_gpu_are_those_of_its_streams(tmp_path: Path) ->
     assert [told["compute"], told["data"]] == pytest.approx([0.5, 0.1], abs=1e-3)
 
 
+def test_of_too_many_events_the_steps_count_that_have_all_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, ends = marked(4, 10.0)
+    for part in range(40):
+        made.event("tf_Compute/1", "conv:Conv2D", float(part), part + 0.9)
+    monkeypatch.setattr(tensorflow_events, "MOST", 25)
+    found = recorded_events([made.plane()], ends, 1)
+    assert [each[1] for each in found if each[1].startswith("ProfilerStep")] == ["ProfilerStep#1", "ProfilerStep#2"]
+    monkeypatch.setattr(tensorflow_events, "MOST", 5)
+    with pytest.raises(ValueError, match="more than 5 events"):
+        recorded_events([made.plane()], ends, 1)
+
+
 def test_a_file_without_the_programs_thread_is_refused() -> None:
     with pytest.raises(ValueError, match="thread"):
         recorded_events([MadePlane().plane(), MadePlane("/device:GPU:0").plane()], [0.0, 1.0], 1)

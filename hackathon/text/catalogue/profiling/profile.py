@@ -1,6 +1,8 @@
 """Texts of `hackathon profile` and of its page."""
 
-MESSAGES = {
+from hackathon.text.catalogue.profiling._profile_findings import FINDINGS
+
+MESSAGES: dict[str, tuple[str, str]] = {
     # ---- options
     "option_command": (
         "Profile this command instead of the project's.",
@@ -245,89 +247,6 @@ MESSAGES = {
         "{milliseconds} ms、ランク {rank}、ステップ {step}: {after} の後、{before} の前",
     ),
     "nsys": ("With Nsight Systems, on each rank:", "Nsight Systems を使う場合（各ランクで）:"),
-    # ---- remarks
-    "remark_torn": (
-        "{file} is damaged; what stands before the damage was read",
-        "{file} は壊れています。壊れた箇所より前だけを読みました",
-    ),
-    "remark_cut": ("{file} is too large; only its beginning was read", "{file} は大きすぎるため、先頭だけを読みました"),
-    "remark_many": (
-        "{file} has too many events; only the first ones were read",
-        "{file} はイベントが多すぎるため、先頭だけを読みました",
-    ),
-    "remark_missing": (
-        "traces of {count} of {processes} ranks: waiting cannot be told from communication",
-        "{processes} ランク中 {count} ランクのトレースです。待ちと通信を区別できません",
-    ),
-    "remark_unaligned": (
-        "the hosts have too few collectives in common to align their clocks",
-        "ホスト間で共通の集団通信が少なすぎるため、時計を合わせられません",
-    ),
-    "remark_unmarked": (
-        "the traces mark no steps: all of the recording counts as one step",
-        "トレースにステップの区切りがないため、記録全体を 1 ステップとして扱います",
-    ),
-    "remark_unmatched": (
-        "the ranks recorded different collectives: waiting cannot be told from communication",
-        "ランクごとに記録された集団通信が異なるため、待ちと通信を区別できません",
-    ),
-    # ---- what stands out
-    "verdict_nothing": (
-        "nothing stands out: {share} % of a step is compute",
-        "目立つ問題はありません。ステップの {share} % が計算です",
-    ),
-    "verdict_unmarked": (
-        "no verdict: the traces mark no steps",
-        "判定できません。トレースにステップの区切りがありません",
-    ),
-    "found_loader": (
-        "loader-bound: {share} % of a step ({milliseconds} ms) waits for data",
-        "データの読み込みが律速: ステップの {share} %（{milliseconds} ms）がデータ待ちです",
-    ),
-    "advice_loader": (
-        "Give the DataLoader workers (num_workers=4, persistent_workers=True, pin_memory=True on GPUs) or do less per sample.",
-        "DataLoader のワーカーを増やす（num_workers=4、persistent_workers=True、GPU では pin_memory=True）か、サンプルごとの処理を減らしてください。",
-    ),
-    "advice_loader_tensorflow": (
-        "End the pipeline with .prefetch(tf.data.AUTOTUNE), give .map() num_parallel_calls=tf.data.AUTOTUNE, .cache() what does not change, or do less per sample.",
-        "パイプラインの最後に .prefetch(tf.data.AUTOTUNE) を置く、.map() に num_parallel_calls=tf.data.AUTOTUNE を指定する、変わらないデータを .cache() で保持する、サンプルごとの処理を減らす、などを試してください。",
-    ),
-    "advice_loader_chainer": (
-        "Use chainer.iterators.MultiprocessIterator, or do less per sample.",
-        "chainer.iterators.MultiprocessIterator を使うか、サンプルごとの処理を減らしてください。",
-    ),
-    "found_host_bound": (
-        "host-bound: in {share} % of a step ({milliseconds} ms) nothing is computed while the program's own Python runs",
-        "ホストが律速: ステップの {share} %（{milliseconds} ms）は、プログラム自身の Python の実行中で計算が行われていません",
-    ),
-    "advice_host_bound": (
-        "Look at the longest gaps; log and call .item() less often, use larger batches, torch.compile or CUDA graphs.",
-        "最も長い空きを確認してください。ログ出力や .item() を減らす、バッチを大きくする、torch.compile や CUDA グラフを使う方法があります。",
-    ),
-    "advice_host_bound_tensorflow": (
-        "Look at the longest gaps; put the whole step into a tf.function, read losses less often, use larger batches, or steps_per_execution of compile().",
-        "最も長い空きを確認してください。1 ステップ全体を tf.function に入れる、損失を読む回数を減らす、バッチを大きくする、compile() の steps_per_execution を使う方法があります。",
-    ),
-    "found_communication": (
-        "communication-bound: {share} % of a step ({milliseconds} ms) is communication that computing does not hide",
-        "通信が律速: ステップの {share} %（{milliseconds} ms）は、計算で隠れない通信です",
-    ),
-    "advice_communication": (
-        "Try a larger batch, gradient accumulation, another bucket_cap_mb, or gradients in bf16.",
-        "バッチを大きくする、勾配を累積する、bucket_cap_mb を変える、勾配を bf16 で通信する、などを試してください。",
-    ),
-    "advice_communication_tensorflow": (
-        "Try a larger batch, gradient accumulation, or gradients in fp16 (with Horovod: compression=hvd.Compression.fp16).",
-        "バッチを大きくする、勾配を累積する、勾配を fp16 で通信する（Horovod では compression=hvd.Compression.fp16）、などを試してください。",
-    ),
-    "found_late_rank": (
-        "rank {rank} is late: the others wait for it during {share} % of a step ({milliseconds} ms)",
-        "ランク {rank} が遅れています。ほかのランクはステップの {share} %（{milliseconds} ms）の間それを待っています",
-    ),
-    "advice_late_rank": (
-        "Rank {rank} spends {more} ms a step more in {part} than the others. Compare its node, its data and its code path.",
-        "ランク {rank} は「{part}」に 1 ステップあたり {more} ms 長くかかっています。そのノード、データ、実行経路を比べてください。",
-    ),
     # ---- the page
     "page_title": ("Profile", "プロファイル"),
     "page_step": ("One step on each rank", "各ランクの 1 ステップ"),
@@ -353,8 +272,8 @@ MESSAGES = {
     "bound_compute": ("computing", "演算"),
     "roof_title": ("How much of the device a step uses", "デバイスの利用率"),
     "roof_unknown": (
-        "FLOPs of a step: not known. The traces mark no steps, have no shapes, or no product of matrices, convolution or attention.",
-        "1 ステップの FLOP 数: 不明。トレースにステップの区切りか形状の記録がないか、行列積・畳み込み・アテンションがありません。",
+        "FLOPs of a step: not known. The traces mark no steps, have no shapes, or no product of matrices, convolution or attention, or the GPU falls behind the steps.",
+        "1 ステップの FLOP 数: 不明。トレースにステップの区切りか形状の記録がないか、行列積・畳み込み・アテンションがないか、GPU の処理がステップより遅れています。",
     ),
     "roof_flops": (
         "One step of a process: {flops}FLOP in products of matrices, convolutions and attention, {rate}FLOP/s",
@@ -375,4 +294,5 @@ MESSAGES = {
         "measured in this job, all ranks of a node at once",
         "このジョブで測定、ノードの全ランク同時",
     ),
+    **FINDINGS,
 }

@@ -50,6 +50,20 @@ def test_the_late_rank_is_named_and_who_waits_is_not() -> None:
     assert profile.to_json()["late_rank"] == 2
 
 
+def test_of_a_rank_that_communication_makes_late_no_other_part_is_blamed() -> None:
+    made = [MadeTrace(rank, 2) for rank in range(2)]
+    for step in range(6):
+        for trace in made:
+            trace.step(step, 30 * step, 30 * step + 30)
+            trace.operator(30 * step, 30 * step + 16)
+            if trace.rank == 0:
+                trace.gloo(30 * step + 16, 30 * step + 26, "broadcast")
+            trace.gloo(30 * step + (26 if trace.rank == 0 else 16), 30 * step + 30)
+    (found,) = profiled(*made).findings
+    assert (found.id, found.rank) == ("late-rank", 0)
+    assert "outside of communication" in found.advice and "0 ms" not in found.advice
+
+
 def test_ranks_that_are_late_in_turn_are_not_named() -> None:
     made = [MadeTrace(rank, 2) for rank in range(2)]
     for step in range(10):
