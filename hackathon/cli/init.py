@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
+
+if TYPE_CHECKING:
+    from hackathon.cli.program_findings import Reports
 
 
 @named("init")
@@ -124,13 +128,31 @@ def command(
         made.append(runtime)
     for file in made:
         click.echo(message("cli.made", file=file))
+    following = message("cli.init_next", folder=folder)
     if words is not None:
         from hackathon.cli.program_findings import read_new, show_reports
 
         if from_log is None:
             click.echo(_formats_told(words, folder), err=True)
-        show_reports(read_new(folder, words), err=True)
-    click.echo(message("cli.init_next", folder=folder), err=True)
+        reports = read_new(folder, words)
+        show_reports(reports, err=True)
+        following = _before_a_try(reports, folder) or following
+    click.echo(following, err=True)
+
+
+def _before_a_try(reports: "Reports", folder: Path) -> str:
+    """Return what comes next where `hackathon try`, which runs several processes, would refuse; else nothing."""
+    from hackathon.programs.training.read import port_knows
+
+    found = [(report.path, each) for report, _ in reports for each in report.findings]
+    if any(each.severity == "error" for _, each in found):
+        return message("cli.init_next_mend", folder=folder)
+    alone = next((path for path, each in found if each.rule == "no-process-group"), None)
+    if alone is None:
+        return ""
+    if port_knows(folder, alone):
+        return message("cli.init_next_port", folder=folder, file=alone)
+    return message("cli.init_next_mend", folder=folder)
 
 
 def _formats_told(words: str, folder: Path) -> str:

@@ -12,6 +12,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
     from hackathon.programs.scripts.lint import LintReport
+    from hackathon.programs.scripts.source import ScriptText
 
 COLORS = {"error": "red", "warning": "yellow"}
 
@@ -49,7 +50,7 @@ def command(
             source = read_script(path)
             report = lint(source, dialect, profile)
             if not as_json:
-                _show(report)
+                _show(report, _other(source) if report.dialect is None else "")
             reports.append(report)
             if fix:
                 better, count = fixed(source, dialect, profile)
@@ -82,13 +83,24 @@ def _profile(name: str | None) -> "Cluster | None":
     return profile
 
 
-def _show(report: "LintReport") -> None:
+def _other(source: "ScriptText") -> str:
+    """Return the message about a file that is no job script; empty for a script."""
+    first = source.lines[0] if source.lines else ""
+    if source.name.endswith(".py") or (first.startswith("#!") and "python" in first):
+        return "is_python"
+    return "is_yaml" if source.name.endswith((".yaml", ".yml")) else ""
+
+
+def _show(report: "LintReport", other: str) -> None:
     from hackathon.schedulers.registry import script_language
     from hackathon.text.printable import printable
 
     language = script_language(report.dialect) if report.dialect else None
     title = language.title if language else message("lint.no_dialect")
     if not report.findings:
+        if other:
+            click.echo(message(f"lint.{other}", path=printable(report.path)))
+            return
         click.echo(message("lint.clean", path=printable(report.path), dialect=title))
         return
     click.echo(message("lint.in_file", path=printable(report.path), dialect=title))

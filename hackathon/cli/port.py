@@ -99,8 +99,43 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
     target = written or ported_name(ported.name)
     if written is not None:
         click.echo(message("port.written", path=written), err=True)
-        click.echo(message(f"port.{_HOW_TO_RUN[ported.launcher]}", target=target), err=True)
+        command = _in_project(path, written)
+        text = message("port.set_command", command=command) if command else ""
+        click.echo(text or message(f"port.{_HOW_TO_RUN[ported.launcher]}", target=target), err=True)
     elif write_it:
         click.echo(message("port.not_written"), err=True)
     elif ported.after != ported.before and str(path) != "-":
         click.echo(message("port.how_to_write", target=target, path=ported.name), err=True)
+
+
+def _in_project(path: Path, written: Path) -> str:
+    """Return the command of the project around a program with the new program in its place.
+
+    Empty where there is no project, or its command does not start the program by its file.
+    """
+    import contextlib
+    import json
+    import re
+    import shlex
+
+    from hackathon.config.load import find_project, load_project
+    from hackathon.programs.training.launchers import joined, launched, started
+    from hackathon.text.errors import RequestError
+
+    with contextlib.suppress(RequestError, OSError, ValueError):  # ValueError: a new file elsewhere, an open quote
+        folder = find_project(path.resolve().parent)
+        command = load_project(folder).command if folder is not None else None
+        if folder is None or command is None:
+            return ""
+        words = shlex.split(command)
+        found = launched(words)
+        words = list(found.rest) if found else words  # the toolkit starts the ranks itself
+        start = started(words)
+        if start.kind not in ("python", "file") or (folder / start.file).resolve() != path.resolve():
+            return ""
+        new = str(written.resolve().relative_to(folder.resolve()))
+        at = words.index(start.file)
+        words[at : at + 1] = [new] if start.kind == "python" else ["python", new]  # it is not executable
+        text = joined(words)
+        return text if re.fullmatch(r"[\w./][\w@%+=,./{} -]*", text) else json.dumps(text, ensure_ascii=False)
+    return ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hackathon.programs.training.module import Module, only_started
 from hackathon.programs.training.rules import FileLook
-from hackathon.runs.source.program_text import LONE_PACKAGES, ProgramFile, imports, is_runtime, program_files
+from hackathon.runs.source.program_text import AIDS, LONE_PACKAGES, ProgramFile, imports, is_runtime, program_files
 from hackathon.schedulers.foreign import TASK_VARIABLES
 
 FRAMEWORKS = frozenset(
@@ -21,14 +21,7 @@ FRAMEWORKS = frozenset(
     }
 )  # fmt: skip
 """Packages that divide data, choose devices or save by themselves: the rules for these say nothing then."""
-HARMLESS = frozenset(
-    {
-        *LONE_PACKAGES, "horovod", "mpi4py", "wandb", "tensorboard", "tensorboardX", "hydra", "omegaconf",
-        "torch_optimizer", "apex", "psutil", "rich", "loguru", "absl", "mlflow", "albumentations", "seaborn", "joblib",
-        "termcolor", "fire", "click", "dotenv", "pynvml", "easydict", "toml", "packaging", "attr", "six", "future",
-        "prettytable", "tabulate",
-    }
-)  # fmt: skip
+HARMLESS = LONE_PACKAGES | AIDS | {"horovod", "mpi4py", "hydra", "torch_optimizer", "apex"}
 """Packages that do not."""
 DEPTH = 3
 """Calls within each other that are followed from a line to what decides about it."""

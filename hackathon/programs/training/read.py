@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from hackathon.config.problems import nearest
@@ -19,11 +20,13 @@ from hackathon.programs.training.package_rules import check_packages
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
-from hackathon.runs.source.program_text import ProgramText, inside
+from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
 from hackathon.schedulers.scripts import Severity
 from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
 
 COMMAND_FILE = "project.yaml"
+_PORTED = frozenset({"torch", "tensorflow", "keras", "chainer"})
 
 
 def read_project(folder: Path, command: str, situation: TrainingSituation) -> list[tuple[LintReport, Sequence[str]]]:
@@ -167,7 +170,24 @@ def _alone(program: TrainingProgram, folder: Path, entry: str, situation: Traini
     if whole is None or whole.unknown or module is None:
         return
     severity: Severity = "error" if situation.processes is not None else "warning"
-    module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]))
+    port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
+    module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]), port=port)
+
+
+def port_knows(folder: Path, entry: str) -> bool:
+    """Return whether `hackathon port` has changes to show for a program. Without libcst it says how to get that."""
+    file = next(program_files(folder, entry))
+    if not _PORTED.intersection(name.partition(".")[0] for _, name in imports(folder, file)):
+        return False
+    if find_spec("libcst") is None:
+        return True
+    from hackathon.programs.port.port import port
+    from hackathon.programs.port.source import read_program
+
+    try:
+        return port(read_program(folder / entry)).status == "ported"
+    except RequestError:
+        return False
 
 
 def told_by_text(

@@ -3,16 +3,16 @@
 import ast
 import io
 import os
-import re
 import sys
 import tokenize
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from hackathon.access.guarded_path import GuardedPath
+from hackathon.runs.source.joins import joining
 from hackathon.text.files import open_regular
 
 LARGEST, FILES, TOTAL = 1 << 20, 200, 8 << 20
@@ -25,14 +25,17 @@ LONE_PACKAGES = frozenset(
         "torchinfo", "torchmetrics",
     }
 )  # fmt: skip
-"""Packages that join no process group unless the program says so."""
-_JOINS = re.compile(
-    r"distributed|process_group|device_mesh|DistributedDataParallel|horovod|\bhvd\b|communicator|\bmpi|\bMPI|nccl|gloo"
-    r"|MultiWorker|distribute\.|Strategy\b|TF_CONFIG|accelerat|Accelerat|[Tt]rainer|deepspeed|lightning|fabric|\bray\b"
-    r"|\bdask\b|socket|subprocess|multiprocessing|\bspawn\b|importlib|__import__|runpy|\bexec\(|ctypes|\brpc\b|\bgrpc"
-    r"|requests|urllib|http|zmq|redis|parameter_server|RANK|WORLD_SIZE"
-)
-"""Words of a program that may reach other processes: with one of them nothing is said."""
+"""Packages that join no process group unless the program says so; a program that trains uses one of them."""
+AIDS = frozenset(
+    {
+        "wandb", "tensorboard", "tensorboardX", "omegaconf", "psutil", "rich", "loguru", "absl", "mlflow",
+        "albumentations", "seaborn", "joblib", "termcolor", "fire", "click", "dotenv", "pynvml", "easydict", "toml",
+        "packaging", "attr", "six", "future", "prettytable", "tabulate", "xarray", "netCDF4", "h5netcdf", "cftime",
+        "zarr", "numcodecs", "pyarrow", "lmdb", "nibabel", "pydicom", "SimpleITK", "tifffile", "imageio", "rasterio",
+        "soundfile", "librosa", "sympy", "networkx", "torchsummary", "thop",
+    }
+)  # fmt: skip
+"""Packages beside them that read data, keep records or talk to people: they join no group either."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class ProgramText:
     files: tuple[str, ...]
     """Paths below the source folder: the file that is started and those that it imports."""
     unknown: str
-    """What may reach other processes, or cannot be judged: a package, a word, a file; empty for nothing."""
+    """What may reach other processes, or cannot be judged: a package, a name, a file; empty for nothing."""
 
     @classmethod
     def read(cls, folder: Path, entry: str) -> "ProgramText | None":
@@ -142,16 +145,17 @@ class ProgramText:
                 continue
             if not file.whole:
                 return cls(tuple(seen), file.name)
-            word = _JOINS.search(file.text)
-            if word:
-                return cls(tuple(seen), word[0])
             if file.tree is None:
                 return cls(tuple(seen), file.name)
+            beside = file.name.rpartition("/")[0]
+            word = joining(file.tree, partial(own_file, folder, beside))
+            if word:
+                return cls(tuple(seen), word)
             for own, module in imports(folder, file):
                 root = module.partition(".")[0]
                 if not own and root in LONE_PACKAGES:
                     learns = True
-                elif not own and root not in sys.stdlib_module_names:
+                elif not own and root not in AIDS and root not in sys.stdlib_module_names:
                     return cls(tuple(seen), module)
         return cls(tuple(seen), "" if learns else entry)
 

@@ -132,6 +132,66 @@ def test_no_group_needs_a_program_that_is_known_whole(
     assert ("no-group" in found) is doubted, found
 
 
+ONE = "import torch\nmodel = torch.nn.Linear(2, 2)\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys  # not distributed yet\n",
+        "# my trainer\n",
+        'print("see https://pytorch.org, RANK is not used")\n',
+        '"""Train with one GPU; later with torch.distributed and MPI."""\n',
+        "class Trainer:\n    pass\nTrainer()\n",
+        "distributed = False\n",
+        "import subprocess\n",
+        "import subprocess\nsha = subprocess.check_output(['git', 'rev-parse', 'HEAD'])\n",
+        "import subprocess as sp\nsp.run('nvidia-smi -L'.split(), stdout=sp.PIPE)\n",
+        "import socket\nname = socket.gethostname()\n",
+        "from urllib.request import urlretrieve\nurlretrieve('http://example.com/a.npz', 'a.npz')\n",
+        "import torch.multiprocessing as mp\nmp.set_sharing_strategy('file_system')\n",
+        "import wandb, xarray, netCDF4, tensorboardX, zarr\n",
+    ],
+)
+def test_a_word_in_a_program_that_joins_nothing_hides_no_doubt(make: Make, text: str) -> None:
+    run = make(2, **command("python", "train.py"))
+    run.program(text + ONE)
+    assert "no-group" in judged(run)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import subprocess\nsubprocess.run(['torchrun', 'inner.py'])\n",
+        "from subprocess import run\nrun(f'mpirun -n {n} python inner.py', shell=True)\n",
+        "from subprocess import *\nrun('mpirun inner', shell=True)\n",
+        "import subprocess\nsubprocess.run('git pull; torchrun inner.py', shell=True)\n",
+        "import os\nos.execvp('torchrun', ['torchrun', 'inner.py'])\n",
+        "import os\nos.system('torchrun inner.py')\n",
+        "import torch.multiprocessing as mp\nmp.spawn(work, nprocs=2)\n",
+        "t = torch\nt.distributed.init_process_group()\n",
+        "getattr(torch, 'distributed').init_process_group()\n",
+        "from torch import distributed as group\n",
+        "import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()\n",
+        "import keras\nkeras.distribution.initialize()\n",
+        "from timm.utils import *\ninit_distributed_device(args)\n",
+        "import os\nrank = next(os.environ[each] for each in ('RANK', 'OMPI_COMM_WORLD_RANK'))\n",
+        "import os\nos.environ.update(RANK=str(number))\n",
+        "exec(open('inner.py').read())\n",
+        "import runpy\nrunpy.run_path('inner.py')\n",
+        "import ctypes\nctypes.CDLL('libmpi.so')\n",
+        "import lightning as L\nL.Trainer().fit(m)\n",
+        "from accelerate import Accelerator\n",
+        "import deepspeed\n",
+        "from composer import Trainer\n",
+    ],
+)
+def test_a_program_that_may_join_in_any_way_is_not_doubted(make: Make, text: str) -> None:
+    run = make(2, **command("python", "train.py"))
+    run.program("import torch\n" + text)
+    assert "no-group" not in judged(run)
+
+
 JOINED = "import torch\nimport torch.distributed as dist\n{seed}dist.init_process_group('gloo'{world})\n{rest}"
 SEEDED = "torch.manual_seed(0)\n"
 LOADER = "loader = torch.utils.data.DataLoader(data, batch_size={batch}, shuffle=True{sampler})\n"

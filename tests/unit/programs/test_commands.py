@@ -101,3 +101,15 @@ def test_adopt_tells_of_the_jobs_script(folder: Path, capsys: pytest.CaptureFixt
         (job / "job.sh").write_text((folder / f"{name}.sh").read_text())
         assert run(["adopt", str(job), "--cluster", "laptop"]) == 0
         assert ("hackathon lint " in capsys.readouterr().err) == (name == "bad")
+
+
+def test_what_is_no_job_script_is_called_what_it_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {"train.py": "x = 1\n", "train": "#!/usr/bin/env python3\n", "project.yaml": "name: x\n", "run.sh": "ls\n"}
+    files["job.py"] = "#!/usr/bin/env python3\n#SBATCH --time=5\n"
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    assert run(["lint", *files]) == 0
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
+    assert "Python program" in told["train.py"] and "`hackathon check`" in told["train.py"]
+    assert told["train"] == told["train.py"] and "YAML" in told["project.yaml"]
+    assert told["run.sh"] == "OK (no directives)" and told["job.py"] == "OK (Slurm)"

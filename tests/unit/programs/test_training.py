@@ -866,3 +866,41 @@ def test_what_an_imported_file_does_only_when_it_is_started(tmp_path: Path) -> N
     files = {"train.py": DDP + "from comm import mean\n", "comm.py": own}
     assert found(tmp_path, "python train.py", files) == {}
     assert "fixed-world" in found(tmp_path, "python comm.py", files)["comm.py"]
+
+
+LOOP_ALONE = (
+    "import torch\nmodel = torch.nn.Linear(2, 2)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    "for x in torch.utils.data.DataLoader(data):\n    model(x).sum().backward()\n    optimizer.step()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "following", "pointed"),
+    [
+        ("python train.py", LOOP_ALONE, "hackathon port train.py", True),
+        ("python train.py", "import torch\nclass Net(torch.nn.Module):\n    pass\n", "hackathon check", False),
+        ("python nope.py", DDP, "hackathon check", False),
+        ("python train.py", DDP, "hackathon try && hackathon scale --processes 1,2 --wait", False),
+    ],
+)
+def test_init_names_the_next_step_that_can_work(
+    command: str, text: str, following: str, pointed: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(text)
+    for language in ("en", "ja"):
+        assert run(["init", "--command", command, "--cluster", "laptop", "--lang", language]) == 0
+        *told, last = capsys.readouterr().err.splitlines()
+        assert last.endswith(f" && {following}"), last
+        assert any("`hackathon port train.py`" in each for each in told) is pointed
+        (tmp_path / "project.yaml").unlink()
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["RANK", "MPI", "nccl", "Trainer", "torch.distributed", "https://x"]) | st.text()))
+def test_words_in_comments_and_texts_join_nothing(tmp_path: Path, words: list[str]) -> None:
+    said = " ".join(["one GPU:", *words]).encode("utf-8", "replace").decode()
+    comment = "".join(each if each.isprintable() else "?" for each in said)
+    text = f"{said!r}\n# {comment}\n{ALONE}print({said!r})\n"
+    assert "no-process-group" in found(tmp_path, "python train.py", {"train.py": text})["train.py"]

@@ -39,6 +39,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "fixed": ("created {path} with {count} {count:correction|corrections}", "{path} を作成しました（修正 {count} 件）"),
     "nothing_fixed": ("{path}: nothing to correct automatically", "{path}: 自動で修正できるものはありません"),
     "clean": ("{path}: OK ({dialect})", "{path}: 問題ありません（{dialect}）"),
+    "is_python": (
+        "{path}: a Python program, not a job script; `hackathon check` checks programs",
+        "{path}: ジョブスクリプトではなく Python のプログラムです（プログラムの確認は `hackathon check`）",
+    ),
+    "is_yaml": (
+        "{path}: a YAML file, not a job script; `hackathon check` checks a project",
+        "{path}: ジョブスクリプトではなく YAML ファイルです（プロジェクトの確認は `hackathon check`）",
+    ),
     "no_dialect": ("no directives", "指示行なし"),
     "in_file": ("{path} ({dialect})", "{path}（{dialect}）"),
     "error": ("error", "エラー"),

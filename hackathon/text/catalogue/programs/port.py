@@ -66,6 +66,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "To try it with two processes: torchrun --standalone --nproc-per-node 2 {target!q}",
         "2 プロセスで試すには: torchrun --standalone --nproc-per-node 2 {target!q}",
     ),
+    "set_command": (
+        "To run it: set `command: {command}` in project.yaml, then: hackathon try",
+        "実行するには: project.yaml に `command: {command}` と書いてから: hackathon try",
+    ),
     "ready": ("Ready: nothing is left to ask.", "確認が必要な点はありません。"),
     "asks": (
         "{count} {count:question is|questions are} left. Answer {count:it|them} before you trust a result.",

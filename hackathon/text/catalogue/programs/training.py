@@ -44,10 +44,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_process_group": (
         "the program never joins a process group (read: {files}). With several processes, each one trains the same model on "
         "all data by itself, and the scaling result would be false. Call `torch.distributed.init_process_group`, wrap the model "
-        "in DistributedDataParallel, and divide the data with DistributedSampler.",
+        "in DistributedDataParallel, and divide the data with DistributedSampler.{port}",
         "プログラムがプロセスグループに参加していません（確認したファイル: {files}）。複数プロセスで実行すると、各プロセスが全データで同じ学習を別々に行い、"
         "スケーリングの結果は誤ったものになります。`torch.distributed.init_process_group` を呼び、モデルを DistributedDataParallel で包み、"
-        "データを DistributedSampler で分割してください。",
+        "データを DistributedSampler で分割してください。{port}",
+    ),
+    "port_shows": (
+        " `hackathon port {file!q}` shows the changes for this program.",
+        "このプログラムに必要な変更は `hackathon port {file!q}` で確認できます。",
     ),
     "fixed_world": (
         "`world_size=1` makes each rank a group of its own: with several processes, each one trains by itself, and the scaling "

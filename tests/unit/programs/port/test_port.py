@@ -308,6 +308,33 @@ def test_command_shows_and_writes_never_over(folder: Path, capsys: pytest.Captur
     assert run(["port"]) == 2  # which one?
 
 
+@pytest.mark.parametrize(
+    ("command", "words", "said"),
+    [
+        ("python -u train.py --lr {lr}", [], "`command: python -u train.ported.py --lr {lr}`"),
+        ("python train.py --note 'a: b'", [], "`command: \"python train.ported.py --note 'a: b'\"`"),
+        ("torchrun --nproc_per_node 2 train.py", ["-o", "ddp.py"], "`command: python ddp.py`"),
+        ("./train.py --lr {lr}", [], "`command: python train.ported.py --lr {lr}`"),
+        ("python other.py", [], "torchrun --standalone"),
+        ("bash run.sh", [], "torchrun --standalone"),
+        ("python -m train", [], "torchrun --standalone"),
+        ("python train.py", ["-o", "../ddp.py"], "torchrun --standalone"),
+    ],
+)
+def test_in_a_project_it_names_the_command_to_set(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: str, words: list[str], said: str
+) -> None:
+    (folder / "lab").mkdir()
+    (folder / "train.py").rename(folder / "lab/train.py")
+    project = {"name": "x", "command": command, "parameters": {"lr": 0.1}}
+    (folder / "lab/project.yaml").write_text(json.dumps(project))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder / "lab")
+        assert run(["port", "train.py", "--write", *words]) == 0
+    told = capsys.readouterr().err
+    assert said in told and ("hackathon try" in told) is said.startswith("`")
+
+
 def test_json_has_the_shape_of_all_findings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "train.py").write_text(HEAD + LOOP + "    optimizer.param_groups[0]['lr'] *= 0.5\n")
     assert run(["port", "train.py", "--json"]) == 1
