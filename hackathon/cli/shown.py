@@ -176,7 +176,7 @@ def show_run(
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
         click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        click.echo(f"{run.id}  {state.state}  {printable(state.explanation)}".rstrip())
+        click.echo(f"{run.id}  {state.state}  {printable(state.beside_state)}".rstrip())
         marks = {True: "✓", False: "✗", None: ""}
         if not result.metrics:
             click.echo(message("cli.no_metrics"), err=True)
@@ -200,6 +200,8 @@ def show_run(
         for name, how in result.sure.items():
             click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
     if state.state == "SUCCEEDED" and result.value is None and metric is None:
-        click.echo(message("suggest.try", name=run.id[-8:]), err=True)
+        from hackathon.cli.study.suggest import pointer
+
+        click.echo(pointer([run], run.id[-8:]), err=True)
     if state.state not in ("SUCCEEDED", "CREATED") and not state.open:
         raise click.exceptions.Exit(1)

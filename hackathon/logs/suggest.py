@@ -1,4 +1,7 @@
-"""Lines that look like a throughput, each with the entry of `metrics:` that reads it, tried on these very lines."""
+"""Lines that look like a throughput, each with the entry of `metrics:` that reads it, tried on these very lines.
+
+Where there is none, those that look like the time of an epoch or a step.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,6 +11,7 @@ from pathlib import Path
 from hackathon.logs.lines import read_lines
 from hackathon.logs.metrics import LONGEST, scan
 from hackathon.logs.patterns import may_never_end, may_take_long
+from hackathon.logs.suggested_times import LEAST_OF_ELAPSED, NAMES, Growth, times
 from hackathon.logs.values import NumberStream, number
 from hackathon.logs.words import EACH, ECHO, NO_TRAINING, NOT_REACHED, RATES, CustomaryWords
 from hackathon.text.printable import printable
@@ -39,7 +43,10 @@ class Suggestion:
     """A way to read one number of a program: what `metrics:` needs, and what it finds in the logs looked at."""
 
     name: str
-    """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` where the words do not say what is counted."""
+    """`samples_per_s`, `tokens_per_s`, `steps_per_s`, or `throughput` where the words do not say what is counted.
+
+    Of times: one of `suggested_times.NAMES`.
+    """
     pattern: str
     unit: str
     skip_first: int
@@ -84,21 +91,29 @@ class _Form:
     line: int
     text: str
     count: int = 0
+    start: int | None = None
+    """Of a time: where its number begins in the text."""
+    doubtful: bool = False
+    """Whether it may be another time than one of an epoch or a step, as long as there are few values."""
 
 
 def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
     """Return what could be measured in some logs, the likeliest first; `logs` are those of ranks, lowest first.
 
-    Of each log the first MOST_LINES lines are looked at. A pattern that does not find its number in its own line is
-    left out, and so is one that may take long. `torn`: the last lines are whole though they have no end.
+    Times only where there is no rate. Of each log the first MOST_LINES lines are looked at. A pattern that does not
+    find its number in its own line is left out, and so is one that may take long. `torn`: the last lines are whole
+    though they have no end.
     """
     forms: dict[str, _Form] = {}
+    of_times: dict[str, _Form] = {}
     for path in logs:
         for position, line in enumerate(read_lines(path, torn=torn), 1):
             if position > MOST_LINES:
                 break
             _take(line[:LONGEST], path.name, position, forms)
+            _take_times(line[:LONGEST], path.name, position, of_times)
     made = [found for form in forms.values() if (found := _tried(form, logs, torn)) is not None]
+    made = made or [found for form in of_times.values() if (found := _tried(form, logs, torn)) is not None]
     made.sort(key=lambda each: (_rank(each.name), -each.count))
     unlike: dict[tuple[str, int, float], Suggestion] = {}
     for each in made:
@@ -140,6 +155,22 @@ def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
             forms[form.pattern].count += 1
 
 
+def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
+    for found in times(line):
+        if ECHO.search(line):
+            return
+        edge = r"\b" if found.words[:1].isalnum() else "" if found.words else r"(?<![\w.,])"
+        # the first digit stands alone: it keeps the spaces before and behind the number apart for `may_take_long`
+        words = re.sub(r"\d+", lambda _: r"\d\d*", _escaped(found.words))
+        pattern = f"{edge}{words}{_GROUP}{_escaped(found.behind)}" + (r"(?!\w)" if found.behind[-1:].isascii() else "")
+        if pattern not in forms and len(forms) < FORMS:
+            forms[pattern] = _Form(
+                found.name, pattern, found.unit, False, file, position, line, 0, found.start, found.doubtful
+            )
+        if pattern in forms:
+            forms[pattern].count += 1
+
+
 def _form(before: str, digits: str, behind: str) -> _Form | None:
     """Return the form of a number with its words; None where they do not speak of speed."""
     words = _WORDS_BEFORE.search(before)
@@ -176,18 +207,26 @@ def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
     compiled = {"": re.compile(form.pattern)}
     first: list[float] = []
     parts: list[float] = []
-    count = 0
+    count = total = 0
+    growth = Growth()
     for path in logs:
         kept = _Shown()
         scan(read_lines(path, torn=torn), compiled, {"": kept})
+        total += kept.count
         if kept.count:
             if not first:
-                first, count = kept.first_ones, kept.count
+                first, count, growth = kept.first_ones, kept.count, kept.growth
             value = kept.median(_skipped(count))
             if value is not None:
                 parts.append(value)
     if not parts or number(_found(compiled[""], form.text)) is None:
         return None
+    if form.start is not None:
+        match = compiled[""].search(form.text)
+        # a pattern that also reads the time of a validation, or of a part, would mix them
+        alone = match is not None and match.start(1) == form.start and total <= form.count
+        if not alone or growth.steady or (form.doubtful and count < LEAST_OF_ELAPSED):
+            return None
     summed = form.each and len(parts) > 1
     return Suggestion(
         form.name, form.pattern, form.unit, _skipped(count), "sum" if summed else "first", form.file, form.line,
@@ -212,11 +251,13 @@ class _Shown(NumberStream):
         super().__init__()
         self.first_ones: list[float] = []
         self.count = 0
+        self.growth = Growth()
         self._without = {skip: NumberStream(skip) for skip in (0, 1, 2)}
 
     def add(self, value: float) -> None:
         """Take one value."""
         self.count += 1
+        self.growth.add(value)
         if len(self.first_ones) < SHOWN:
             self.first_ones.append(value)
         for stream in self._without.values():
@@ -228,7 +269,7 @@ class _Shown(NumberStream):
 
 
 def _rank(name: str) -> int:
-    order = (*RATES[:2], "throughput", RATES[2])
+    order = (*RATES[:2], "throughput", RATES[2], *NAMES)
     return order.index(name)
 
 

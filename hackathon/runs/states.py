@@ -106,6 +106,13 @@ class RunStatus:
         """One line for a person in the current language: the cause and the scheduler's words; empty for none."""
         return ": ".join(map(str, self.reasons))
 
+    @property
+    def beside_state(self) -> str:
+        """The explanation for a line that shows the state, too: without what only says the same in other words."""
+        repeated = self.reason in (lookup(f"local.reason_{self.cause}") or ())  # in either language
+        said = self.state == CANCELLED and self.cause == "cancelled"
+        return replace(self, cause="" if said else self.cause, reason="" if repeated else self.reason).explanation
+
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON values."""
         return {**asdict(self), "hosts": list(self.hosts)}

@@ -36,6 +36,7 @@ PROGRAMS: dict[str, dict[str, Any]] = {
     "endless": {"steps": 100_000, "words": "{100.0 * world:.1f} samples/s over all ranks", "end": ""},
     "short": {"steps": 8, "words": "{100.0 * world:.1f} samples/s", "end": "open('model.npz', 'w').write('weights')"},
     "wordless": {"steps": 8, "words": "pace {3.5 * world:.1f} things each second", "end": ""},
+    "timed": {"steps": 8, "words": "time 0.05s", "end": "open('model.npz', 'w').write('weights')"},
     "crashing": {"steps": 3, "words": "{100.0 * world:.1f} samples/s", "end": "raise KeyError('no_such_key')"},
     "missing": {"steps": 3, "words": "", "end": "import no_such_package_at_all"},
 }
@@ -115,7 +116,11 @@ def test_a_program_without_a_known_rate_is_not_ready_and_gets_its_line(
     site, found = told["wordless"]
     assert found["ready"] is False and rules(found)["no-throughput"] == "error"
     text = site.run("try", "--yes", "--launcher", "local", "--processes", "1", code=1).decode()
-    assert "metrics:" in text or "looks like a throughput" in text
+    assert "\n\nno line of " in text  # and not beneath a finding about something else
+    site, found = told["timed"]
+    assert rules(found)["no-throughput"] == "error"
+    text = site.run("try", "--yes", "--launcher", "local", "--processes", "1", code=1).decode()
+    assert "\nmetric: step_time\n" in text and "unit: 's/step'" in text
 
 
 @pytest.mark.parametrize(

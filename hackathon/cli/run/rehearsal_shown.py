@@ -138,17 +138,20 @@ def _batch(seen: "Understood") -> str:
 
 
 def _show_suggestion(seen: "Sequence[Understood]", found: "Sequence[RehearsalFinding]") -> None:
-    """Print what to put into project.yaml where no throughput was read."""
-    if not any(each.rule == "no-throughput" for each in found):
+    """Print what to put into project.yaml where no throughput was read, or that no line could give one."""
+    rules = {each.rule for each in found} & {"no-throughput", "silent"}
+    if not rules:
         return
+    from hackathon.cli.show import printable
     from hackathon.cli.study.suggest import show_suggestions
     from hackathon.text.errors import RequestError
 
     runs = [each.run for each in seen if each.throughput is None]
+    click.echo()  # the finding above may be about something else
     try:
         show_suggestions(runs, runs[0].id, as_json=False)
     except RequestError as error:
-        click.echo(f"    {error.message}")
+        click.echo(printable(error.message))
 
 
 def _study(sources: "Sources") -> "tuple[list[int], Plan] | None":

@@ -67,7 +67,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
                 _state(state),
                 state.job_id or "–",
                 _since(state),
-                _why(state, place(run) or (settings_text(run.settings) if names else ""), findings.get(run.id)),
+                _why(run, state, place(run) or (settings_text(run.settings) if names else ""), findings.get(run.id)),
             ]
             for run, state in zip(runs, states, strict=True)
         ],
@@ -99,6 +99,17 @@ def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirecto
     return list(found.values())
 
 
+def _ended_by_try(run: "RunDirectory", state: "RunStatus") -> str:
+    """Return why `try` ended a run of its own, as its report says it; empty for all others."""
+    from hackathon.runs.states import CANCELLED, TIMEOUT
+
+    if state.state not in (CANCELLED, TIMEOUT) or not run.known().rehearsal:
+        return ""
+    from hackathon.rehearsal.rehearsal import ended_by_us
+
+    return ended_by_us(run, state)
+
+
 def _state(state: "RunStatus") -> str:
     text = state.state
     if state.attempt > 1:
@@ -118,7 +129,12 @@ def _age(seconds: float) -> str:
     return format_age(seconds)
 
 
-def _why(state: "RunStatus", place: str, finding: "Finding | None") -> str:
-    unknown = f"[{state.raw}]" if state.raw and not state.reason and state.open else ""
-    ended = cause_text(finding, " ".join(part for part in (state.explanation, unknown) if part))
+def _why(run: "RunDirectory", state: "RunStatus", place: str, finding: "Finding | None") -> str:
+    new = not state.state.startswith(state.raw.upper())  # a scheduler's `R` says no more than RUNNING
+    raw = f"[{state.raw}]" if new and not state.reason and state.open else ""
+    by_try = _ended_by_try(run, state)
+    if by_try not in ("", "silent"):
+        finding = None
+    told = message(f"rehearsal.ended_{by_try}") if by_try else state.beside_state
+    ended = cause_text(finding, " ".join(part for part in (told, raw) if part))
     return " ".join(part for part in (place and f"{place};", ended) if part).rstrip(";")

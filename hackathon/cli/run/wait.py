@@ -91,8 +91,8 @@ def state_line(state: "RunStatus") -> str:
     parts = [state.run_id, state.state]
     if state.job_id:
         parts.append(message("cli.job_is", job=state.job_id))
-    if state.explanation:
-        parts.append(printable(state.explanation))
+    if state.beside_state:
+        parts.append(printable(state.beside_state))
     return "  ".join(parts)
 
 

@@ -61,6 +61,8 @@ def command(
         study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
         if run is not None and study is not None:  # the newest of both; a study's own run is that study
             run = None if run.study or run.created < study.record()["created"] else run
+        if run is not None and study is not None and form == "table":
+            click.echo(message("cli.newest_study", study=study.id[-8:]), err=True)
     if suggest and not advice and (form not in ("table", "json") or plot or curve or baseline or metric):
         raise RequestError("suggest.alone")
     of_run = form in ("table", "csv") and not (plot or baseline or metric) and (run is not None or study is None)
@@ -139,7 +141,11 @@ def show_study(
     if form == "table" and any((point["shares"] or {}).get("advice") for point in points_of(results)):
         click.echo(message("gains.pointer", name=study.id[-8:]), err=True)
     if _without_value(results):
-        click.echo(message("suggest.try", name=study.id[-8:]), err=True)
+        from hackathon.cli.study.suggest import pointer
+        from hackathon.runs.study import runs_of
+
+        good = {state.run_id for state in states if state.state == "SUCCEEDED"}
+        click.echo(pointer([run for run in runs_of(study) if run.id in good], study.id[-8:]), err=True)
     trouble: HackathonError | None = None
     if plot is not None:
         trouble = _draw(results, plot)

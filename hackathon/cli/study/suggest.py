@@ -14,21 +14,22 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 
+LOOKED_AT = 3
+"""Runs in which lines are looked for before somebody is told that there are some: a study's runs print the same."""
+
+
 def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool) -> None:
     """Print what could be measured in the first of some runs whose logs have it; `name`: what was asked for.
 
-    Raises RequestError where no run has any output, and where no line looks like a throughput.
+    Raises RequestError where no run has any output, and where no line looks like a throughput or a time.
     """
     from hackathon.logs.final import final_numbers
-    from hackathon.logs.metrics import rank_files
-    from hackathon.logs.suggest import suggestions
 
     looked = False
     for run in runs:
-        folder = run.path / "logs"
-        logs = [path for path in [*rank_files(folder, ".log"), folder / "job.log"] if path.is_file()]
+        logs = _logs(run)
         looked = looked or bool(logs)
-        found = suggestions([path for path in logs if path.name != "job.log"]) or suggestions(logs[-1:])
+        found = _found(logs)
         if not found:
             continue
         try:
@@ -41,6 +42,33 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
             click.echo("\n".join(lines(run.id, found, numbers)))
         return
     raise RequestError("suggest.none" if looked else "suggest.no_output", source=name, name=name)
+
+
+def pointer(runs: "Sequence[RunDirectory]", name: str) -> str:
+    """Return where to see the lines that could be measured in runs without a value, or what to print if none could."""
+    if any(_found(_logs(run)) for run in runs[:LOOKED_AT]):
+        return message("suggest.try", name=name)
+    return message("suggest.no_line", hint=message("suggest.none_hint"))
+
+
+def _logs(run: "RunDirectory") -> list[Path]:
+    from hackathon.logs.metrics import rank_files
+
+    folder = run.path / "logs"
+    return [path for path in [*rank_files(folder, ".log"), folder / "job.log"] if path.is_file()]
+
+
+def _found(logs: Sequence[Path]) -> "list[Suggestion]":
+    from hackathon.logs.suggest import suggestions
+    from hackathon.logs.suggested_times import NAMES
+
+    ranks = [path for path in logs if path.name != "job.log"]
+    found = suggestions(ranks)
+    if not found or found[0].name in NAMES:
+        shared = suggestions(logs[len(ranks) :])
+        if shared and (not found or shared[0].name not in NAMES):
+            return shared
+    return found
 
 
 def lines(source: str, found: "Sequence[Suggestion]", numbers: Mapping[str, float]) -> list[str]:
@@ -62,7 +90,7 @@ def lines(source: str, found: "Sequence[Suggestion]", numbers: Mapping[str, floa
 def from_log(path: Path) -> list[str]:
     """Return the block for project.yaml that reads what a file of a program's output shows.
 
-    Raises RequestError where no line looks like a throughput.
+    Raises RequestError where no line looks like a throughput or a time.
     """
     from hackathon.logs.formats import read_formats
     from hackathon.logs.suggest import suggestions

@@ -12,6 +12,7 @@ from hackathon.config import load
 from hackathon.config.yaml import parse_yaml
 from hackathon.logs.metrics import read_metrics
 from hackathon.logs.suggest import block, suggestions
+from hackathon.scaling.table import lower_is_better
 
 FRAMES = "".join(f"反復 {step} 処理速度 {1500 + step}.5 フレーム/秒 (データ 0.01 秒)\n" for step in range(0, 120, 10))
 PLAIN = "setting up, 12.3MB/s\n" + "".join(f"step {n} | Throughput is {1000 + n:,}.5 | lr 0.1\n" for n in range(6))
@@ -65,6 +66,83 @@ def test_what_is_printed_is_pasted_and_reads_what_it_promised(
     assert (first["pattern"], first["value"]) == (found.metrics["throughput"].pattern, value)
 
 
+SECONDS = (1.9, 1.3, 1.25, 1.31, 1.28)
+
+
+def _printed(form: str) -> str:
+    return "".join(form.format(n=n, value=value, sum=sum(SECONDS[: n + 1])) for n, value in enumerate(SECONDS)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "unit"),
+    [
+        ("epoch {n} loss 0.61 acc 0.72 time {value}s\n", "epoch_time", "s"),
+        ("epoch {n} data_time: 0.1s, epoch_time: {value}s, eta 9s\n", "epoch_time", "s"),
+        ("[1,0]<stdout>:Epoch {n}: val_loss 0.5 ({value} s)\n", "epoch_time", "s"),
+        ("Time taken for epoch {n} is {value} sec\n", "epoch_time", "s"),
+        ("epoch {n} took {value} seconds, elapsed {sum}s\n", "epoch_time", "s"),
+        ("{value} s/epoch\n", "epoch_time", "s"),
+        ("{n}/9 loss 0.5 {value}ms/step\n", "step_time", "ms/step"),
+        ("エポック{n}の処理時間: {value} 秒\n", "epoch_time", "s"),
+        ("[{n}/9] loss: 0.5 | time: {value} s | lr 0.1\n", "time", "s"),
+    ],
+)
+def test_a_time_of_an_epoch_or_a_step_stands_in_for_a_throughput(
+    project: Path, capsys: pytest.CaptureFixture[str], form: str, name: str, unit: str
+) -> None:
+    folder = _run(project, _printed(form))
+    capsys.readouterr()
+    assert run(["results", "--suggest", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["suggestions"]
+    assert [(each["name"], each["unit"], each["value"]) for each in found] == [(name, unit, 1.29)] and lower_is_better(
+        unit
+    )
+    declared = {name: {key: found[0][key] for key in ("pattern", "unit", "reduce", "skip_first", "ranks")}}
+    assert read_metrics(folder, declared, name)[name] == 1.29
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "epoch {n} time {sum}s\n", "epoch {n} elapsed: {sum} s\n", "epoch {n} ETA {value}s, remaining time {value}s\n",
+        "epoch {n} total time {value}s, data time {value}s\n", "epoch {n} validation: acc 0.5 time {value}s\n",
+        "epoch {n} best time {value}s\n", "epoch {n} lr {value}\n", "2026-11-26 10:0{n}:00 time 10:0{n}:00 epoch {n}\n",
+        "epoch {n} loss 0.5 time {value}s\nTest: acc 0.9 time 0.1s\n", "epoch {n} time 1min {value}s\n",
+    ],
+)  # fmt: skip
+def test_other_times_are_not_proposed(project: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:
+    _run(project, _printed(form) + "elapsed 12.3s\nimport took 3s\ntime 12.3 s\n")
+    capsys.readouterr()
+    assert run(["results"]) == 0
+    told = capsys.readouterr().err
+    assert "--suggest" not in told and "throughput: 812.3 samples/s" in told
+    assert run(["results", "--suggest"]) == 2
+
+
+def test_a_throughput_in_the_jobs_own_log_goes_before_a_time(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _run(project, _printed("epoch {n} time {value}s\n"))
+    (folder / "logs" / "job.log").write_text(PLAIN)
+    capsys.readouterr()
+    assert run(["results", "--suggest", "--json"]) == 0
+    assert [each["name"] for each in json.loads(capsys.readouterr().out)["suggestions"]] == ["throughput"]
+
+
+def test_the_newest_study_is_named_beside_a_run_that_is_newer(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = project / "studies" / "20251231-000000-mine-ut2i6kfn"
+    study.mkdir(parents=True)
+    (study / "study.json").write_text('{"created": 0.5, "runs": []}')
+    folder = _run(project, "")
+    (folder / "final.json").write_text('{"state": "CANCELLED", "cause": "cancelled", "reason": "cancelled"}')
+    capsys.readouterr()
+    assert run(["results"]) == 1
+    assert "hackathon results ut2i6kfn" in capsys.readouterr().err
+    assert run(["results", "--json"]) == 1
+    told = capsys.readouterr()
+    assert json.loads(told.out)["reason"] == "cancelled: cancelled" and not told.err
+
+
 def test_a_rate_that_is_read_anyway_is_only_proposed_as_a_comment(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,9 +181,20 @@ LINES = some.lists(
         some.text(max_size=40),
         some.tuples(
             some.text(max_size=12),
-            some.sampled_from([" throughput: ", " speed=", " ", "速度 ", "'quoted' rate ", "(a+)+ speed\\"]),
+            some.sampled_from(
+                [
+                    " throughput: ",
+                    " speed=",
+                    " ",
+                    "速度 ",
+                    "'quoted' rate ",
+                    "(a+)+ speed\\",
+                    "epoch 1 time ",
+                    "学習時間 (",
+                ]
+            ),
             some.floats(0, 1e7).map(lambda value: f"{value:.2f}"),
-            some.sampled_from([" frames/s", "", "/s", " k images/sec", " 局面/秒", " 'x/s"]),
+            some.sampled_from([" frames/s", "", "/s", " k images/sec", " 局面/秒", " 'x/s", "s", " ms/step", " 秒)"]),
             some.text(max_size=8),
         ).map("".join),
     ),

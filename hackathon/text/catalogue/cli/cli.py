@@ -179,6 +179,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "next: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait",
         "次は: cd {folder!q} && hackathon try && hackathon scale --processes 1,2 --wait",
     ),
+    "init_next_mend": (
+        "next: correct what is listed above, then: cd {folder!q} && hackathon check",
+        "次は: 上記の問題を修正してから: cd {folder!q} && hackathon check",
+    ),
+    "init_next_port": (
+        "next: cd {folder!q} && hackathon port {file!q}",
+        "次は: cd {folder!q} && hackathon port {file!q}",
+    ),
     "shell_source": ("when the shell starts: source {file}", "シェルが始まったら: source {file}"),
     "shell_none": (
         "{scheduler} has no interactive jobs that the toolkit can start",
@@ -262,6 +270,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "no_metrics": ("no metrics were recorded", "指標は記録されていません"),
     "metric": ("metric", "指標"),
     "value": ("value", "値"),
+    "newest_study": (
+        "the newest run is shown; newest study: hackathon results {study!q}",
+        "最新の実行を表示します。最新の測定: hackathon results {study!q}",
+    ),
     "no_study": ("there is no study in {folder}", "{folder} に測定はありません"),
     "no_study_hint": ("`hackathon scale --processes 1,2` creates one", "`hackathon scale --processes 1,2` で作れます"),
     "of_scaling_study": (

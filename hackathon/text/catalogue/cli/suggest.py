@@ -2,8 +2,9 @@
 
 MESSAGES: dict[str, tuple[str, str]] = {
     "option_suggest": (
-        "Show the lines of the output that look like a throughput, and the `metrics:` entry that reads each.",
-        "出力のうちスループットらしい行と、それを読み取る `metrics:` の記述を表示する",
+        "Show the lines of the output that look like a throughput, or else like the time of an epoch or a step, and the "
+        "`metrics:` entry that reads each.",
+        "出力のうちスループット（なければエポックやステップの時間）らしい行と、それを読み取る `metrics:` の記述を表示する",
     ),
     "option_from_log": (
         "Write the `metrics:` entry for this output of your program.",
@@ -21,15 +22,22 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the unit counts one process: the value is that of one process, not of the whole job",
         "単位は 1 プロセスあたりです。値はジョブ全体ではなく 1 プロセスのものです",
     ),
-    "none": ("no line of {source} looks like a throughput", "{source} にスループットらしい行はありません"),
+    "none": (
+        "no line of {source} looks like a throughput, or like the time of an epoch or a step",
+        "{source} にスループットらしい行も、エポックやステップの時間らしい行もありません",
+    ),
     "none_hint": (
         "print one at regular intervals, e.g. `throughput: 812.3 samples/s`",
         "プログラムで定期的に出力してください（例: `throughput: 812.3 samples/s`）",
     ),
     "no_output": ("no run of {name} has any output", "{name} の実行にはまだ出力がありません"),
     "try": (
-        "No throughput was found. `hackathon results --suggest {name!q}` shows the lines that look like one",
-        "スループットが見つかりません。`hackathon results --suggest {name!q}` でそれらしい行を確認できます",
+        "No throughput was found. `hackathon results --suggest {name!q}` shows the lines that could be measured",
+        "スループットが見つかりません。測定に使えそうな行は `hackathon results --suggest {name!q}` で確認できます",
+    ),
+    "no_line": (
+        "No throughput was found, and no line looks like one: {hint}",
+        "スループットが見つからず、それらしい行もありません。{hint}",
     ),
     "alone": ("--suggest goes with --json alone", "--suggest と併用できるのは --json だけです"),
     "only_command": (

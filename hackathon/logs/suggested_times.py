@@ -1,0 +1,120 @@
+"""Times of an epoch or a step in what a program prints, `epoch 3 loss 0.6 time 1.3s`, as `suggest` proposes them.
+
+Only words that name such a time count: those of a part (`data time`), of the whole run so far (`total time`) and of
+what is left (`ETA`) give nothing. A time that grows from line to line counts from the start, whatever its word says.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hackathon.logs.words import NO_TRAINING, NOT_REACHED
+
+NAMES = ("epoch_time", "step_time", "time")
+LEAST_OF_ELAPSED = 3
+"""Values of a doubtful time below which nobody can say whether it counts from the start."""
+_NUMBER = r"(?P<number>\d[\d,]*(?:\.\d+)?)"
+_SECONDS = r"(?P<time>ms|msecs?|s|secs?|seconds?|min|minutes?|ミリ秒|秒|分)"
+_ANY = re.compile(rf"(?i)\d\s?{_SECONDS}(?![a-z0-9_])")
+"""A line without it is not looked at."""
+_THING = r"(?:epoch|step|iteration|iter|batch|training|train)"
+_WORDS = (
+    rf"(?:(?:{_THING}|wall|avg|average|mean)[ _-]?)?(?:time|duration|took|takes|elapsed(?:[ _-]time)?)"
+    rf"(?:\s(?:taken\s)?(?:for|of|per)\s(?:(?:an|each|one|1)\s)?{_THING}(?:\s\d{{1,9}})?|/{_THING})?(?:\s(?:is|was))?"
+    rf"|{_THING}\s\[?\d{{1,9}}(?:/\d{{1,9}})?\]?\s?(?:took|takes|(?:finished|done|completed|ended)\sin|in|(?=:))"
+    r"|(?:(?:1\s?)?(?:エポック|ステップ|イテレーション|反復|バッチ|学習|訓練)(?:\s?\d{1,9}\s?)?(?:の|あたりの)?)?"
+    r"(?:所要|処理|計算|実行|学習|訓練|経過)?時間[はが]?"
+)
+_NAMED = re.compile(
+    rf"(?i)(?<![\w.-])(?P<words>(?:{_WORDS})\s{{0,2}}[:=]?\s{{0,8}}){_NUMBER}(?P<unit>\s?{_SECONDS})(?![\w/]|\s?\d)"
+)
+_PER = re.compile(
+    rf"(?i)(?<![\w.,:-])(?P<words>){_NUMBER}(?P<unit>\s?{_SECONDS}(?:\s?/\s?|\sper\s)"
+    rf"(?:{_THING}|it|エポック|ステップ))(?![\w/])"
+)
+_BRACKETS = re.compile(rf"(?i)(?P<words>[(\[]){_NUMBER}(?P<unit>\s?{_SECONDS}[)\]])")
+_BEFORE = re.compile(r"(?<![^\W_])([^\W\d_]+)[ :]*$")
+_MAY_STAND_BEFORE = frozenset(
+    {
+        "epoch", "step", "iteration", "iter", "train", "training", "done", "finished", "completed", "avg", "average",
+        "mean", "time", "took", "takes", "speed", "pace", "in", "at", "s", "sec", "ms", "秒",
+    }
+)  # fmt: skip
+_EPOCH = re.compile(r"(?i)epoch|エポック")
+_STEP = re.compile(
+    r"(?i)(?<![A-Za-z])(?:steps?|iterations?|iters?|it|batch)(?![A-Za-z])|ステップ|イテレーション|反復|バッチ"
+)
+_HEADING = re.compile(r"\D*\d[\d./]*\D*")
+_EVALUATION = re.compile(
+    r"(?i)\b(?:valid(?:ation|ating)?|val|eval(?:uation|uating)?|test(?:ing)?|inference)\b(?!\s(?:loss|acc|error))"
+    r"|検証|評価|テスト"
+)
+_UNITS = {"m": "min", "ミ": "ms", "秒": "s", "分": "min", "s": "s"}
+
+
+@dataclass(frozen=True)
+class FoundTime:
+    """A number of a line that is a time of an epoch or a step."""
+
+    name: str
+    """One of NAMES; `time` where the line names neither an epoch nor a step."""
+    words: str
+    """What stands directly before the number and belongs to the pattern."""
+    start: int
+    """Of the number."""
+    behind: str
+    unit: str
+    doubtful: bool
+    """Whether it takes several values to tell that it does not count from the start, or is of no setup."""
+
+
+def times(line: str) -> Iterator[FoundTime]:
+    """Yield the times of an epoch or a step in a line; not those of its validation."""
+    if not _ANY.search(line):
+        return
+    heading = _HEADING.match(line)
+    if _EVALUATION.search(heading[0] if heading else line):
+        return
+    for form in (_NAMED, _PER, _BRACKETS):
+        for match in form.finditer(line):
+            before = line[max(0, match.start() - 40) : match.start()]
+            last = _BEFORE.search(before)
+            clause = re.split(r"[\d,;|]", before)[-1] + match["words"]
+            if (last and last[1].lower() not in _MAY_STAND_BEFORE) or NO_TRAINING.search(clause):
+                continue
+            told = match["words"] + match["unit"]
+            step = _STEP.search(told) or (not _EPOCH.search(told) and _STEP.search(line))
+            name = "step_time" if step else "epoch_time" if _EPOCH.search(line) else "time"
+            if NOT_REACHED.search(clause) or (form is _BRACKETS and name == "time"):
+                continue
+            time = match["time"].lower()
+            unit = "ms" if time.startswith("ms") else _UNITS[time[0]]
+            yield FoundTime(
+                name, match["words"], match.start("number"), match["unit"], unit + "/step" if step else unit,
+                name == "time" or re.search("(?i)elapsed|経過", told) is not None,
+            )  # fmt: skip
+
+
+class Growth:
+    """Whether the values of a log grow all the time, as what counts from the start does."""
+
+    def __init__(self) -> None:
+        self.count = self.rises = 0
+        self.first = self.last = 0.0
+
+    def add(self, value: float) -> None:
+        """Take the next value."""
+        if self.count:
+            self.rises += value > self.last
+        else:
+            self.first = value
+        self.count += 1
+        self.last = value
+
+    @property
+    def steady(self) -> bool:
+        """Return True for values that nearly all are larger than the one before; of few: for those that grow much."""
+        pairs = self.count - 1
+        if pairs < 4:
+            return pairs > 0 and self.rises == pairs and self.last >= 1.5 * self.first
+        return self.rises >= 0.8 * pairs
