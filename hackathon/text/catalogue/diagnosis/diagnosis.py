@@ -37,12 +37,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "nothing": ("No known failure was found.", "既知の障害は見つかりませんでした。"),
     "stacks_now": (
-        "To see where each rank is now: hackathon logs {run} --stacks",
-        "各ランクが今どこにいるか: hackathon logs {run} --stacks",
+        "To see where each rank is now: hackathon logs {run!q} --stacks",
+        "各ランクが今どこにいるか: hackathon logs {run!q} --stacks",
     ),
     "stacks_then": (
-        "To see where each rank was when the job was ended: hackathon logs {run} --stacks",
-        "ジョブが終了させられた時点の各ランクの位置: hackathon logs {run} --stacks",
+        "To see where each rank was when the job was ended: hackathon logs {run!q} --stacks",
+        "ジョブが終了させられた時点の各ランクの位置: hackathon logs {run!q} --stacks",
     ),
     "unknown": (
         "This failure is not known. The rarest lines before it:",
