@@ -88,7 +88,8 @@ def _other(source: "ScriptText") -> str:
     first = source.lines[0] if source.lines else ""
     if source.name.endswith(".py") or (first.startswith("#!") and "python" in first):
         return "is_python"
-    return "is_yaml" if source.name.endswith((".yaml", ".yml")) else ""
+    manifest = any(line.startswith(("apiVersion:", "kind:")) for line in source.lines)  # Kubernetes reads jobs of YAML
+    return "is_yaml" if source.name.endswith((".yaml", ".yml")) and not manifest else ""
 
 
 def _show(report: "LintReport", other: str) -> None:

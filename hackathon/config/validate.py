@@ -154,7 +154,7 @@ class _Error:
                 return "config.not_bool", {"value": shown(self.value)}
             kinds = tuple(dict.fromkeys(_EXPECTED[each] for each in self.kinds if each in _EXPECTED))
             plain = _plain_number(self.value) if isinstance(self.value, str) else None
-            if plain is not None and plain != self.value:
+            if plain is not None and plain != self.value and {"int_type", "float_type"} & {*self.kinds}:
                 return "config.odd_number", {"value": shown(self.value), "plain": plain}
             identifier = "config.wrong_kind" if plain is None else "config.quoted_number"
             return identifier, {"expected": _Kinds(kinds, choices), "value": shown(self.value)}

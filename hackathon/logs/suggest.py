@@ -156,6 +156,7 @@ def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
 
 
 def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
+    counted: set[str] = set()
     for found in times(line):
         if ECHO.search(line):
             return
@@ -167,7 +168,8 @@ def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) ->
             forms[pattern] = _Form(
                 found.name, pattern, found.unit, False, file, position, line, 0, found.start, found.doubtful
             )
-        if pattern in forms:
+        if pattern in forms and pattern not in counted:  # one that also reads another time of the line is left out
+            counted.add(pattern)
             forms[pattern].count += 1
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hackathon.logs.words import NO_TRAINING, NOT_REACHED
+from hackathon.logs.words import BAR, NO_TRAINING, NOT_REACHED
 
 NAMES = ("epoch_time", "step_time", "time")
 LEAST_OF_ELAPSED = 3
@@ -44,7 +44,10 @@ _EPOCH = re.compile(r"(?i)epoch|エポック")
 _STEP = re.compile(
     r"(?i)(?<![A-Za-z])(?:steps?|iterations?|iters?|it|batch)(?![A-Za-z])|ステップ|イテレーション|反復|バッチ"
 )
-_HEADING = re.compile(r"\D*\d[\d./]*\D*")
+_PLACE_IN_EPOCH = re.compile(r"(?i)(?:epoch|エポック)\W{0,4}\d+(?:\s?/\s?\d+)?\W{1,6}\d+\s?/\s?\d+")
+"""`Epoch: [1][10/100]`: the line is one of a step, whatever it calls it."""
+_LEFT = re.compile(r"(?i)\s*(?:left|remaining|to go|残り)")
+"""Behind a number: it is of what is to come."""
 _EVALUATION = re.compile(
     r"(?i)\b(?:valid(?:ation|ating)?|val|eval(?:uation|uating)?|test(?:ing)?|inference)\b(?!\s(?:loss|acc|error))"
     r"|検証|評価|テスト"
@@ -69,21 +72,26 @@ class FoundTime:
 
 
 def times(line: str) -> Iterator[FoundTime]:
-    """Yield the times of an epoch or a step in a line; not those of its validation."""
+    """Yield the times of an epoch or a step in a line; none behind a word for validation."""
     if not _ANY.search(line):
         return
-    heading = _HEADING.match(line)
-    if _EVALUATION.search(heading[0] if heading else line):
+    bar = BAR.search(line)
+    if bar and NO_TRAINING.search(line, 0, bar.start()):  # of a download, say
         return
+    evaluation = _EVALUATION.search(line)
     for form in (_NAMED, _PER, _BRACKETS):
         for match in form.finditer(line):
+            if (evaluation and evaluation.start() < match.start()) or _LEFT.match(line, match.end()):
+                continue
             before = line[max(0, match.start() - 40) : match.start()]
             last = _BEFORE.search(before)
             clause = re.split(r"[\d,;|]", before)[-1] + match["words"]
             if (last and last[1].lower() not in _MAY_STAND_BEFORE) or NO_TRAINING.search(clause):
                 continue
             told = match["words"] + match["unit"]
-            step = _STEP.search(told) or (not _EPOCH.search(told) and _STEP.search(line))
+            step = _STEP.search(told) or (
+                not _EPOCH.search(told) and (_STEP.search(line) or _PLACE_IN_EPOCH.search(line))
+            )
             name = "step_time" if step else "epoch_time" if _EPOCH.search(line) else "time"
             if NOT_REACHED.search(clause) or (form is _BRACKETS and name == "time"):
                 continue

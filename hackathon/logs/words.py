@@ -81,7 +81,8 @@ NO_TRAINING = re.compile(
     r"|前処理|展開|評価|検証|テスト|ウォームアップ|データ(?!並列)"
 )
 """Before a rate: it is that of something else than the training."""
-_BAR = re.compile(r"%\||\[[0-9]{1,4}:[0-9]{2}(?::[0-9]{2})?[<,]")
+BAR = re.compile(r"%\||\[[0-9]{1,4}:[0-9]{2}(?::[0-9]{2})?[<,]")
+"""In a progress bar, behind what it is of."""
 _ALL_BEFORE = re.compile(r"(?i)\b(?:total|global|overall|aggregated?|all)\b|合計|全体|全GPU|全プロセス|トータル|総計")
 _ALL_BEHIND = re.compile(
     r"\s?[(\[]?(?i:(?:in\s)?(?:total|overall|aggregated?|global|all)|合計|全体)(?![A-Za-z])(?!\s?[:=]?\s{0,4}[0-9])"
@@ -130,7 +131,7 @@ class CustomaryWords(Plain):
         text = line if line.isascii() else unicodedata.normalize("NFKC", line)
         if ECHO.search(text):
             return
-        bar = _BAR.search(text)
+        bar = BAR.search(text)
         if bar is None or not NO_TRAINING.search(text, 0, bar.start()):
             yield from _rates(text)
             yield from _step_times(text)

@@ -41,7 +41,7 @@ def write(progress: str, goals: str, problems: str, solved: str, shared: Path | 
     board = board_at(shared, quiet=True)
     sections = {"progress": progress, "goals": goals, "problems": problems, "solved": solved}
     if not any(sections.values()):
-        sections = parted(text_of(None, _template(), "board.no_sections"))
+        sections = parted(text_of(None, _template(), "board.no_report"))
     said(report(board, sections).entry.id, "board.reported", as_json)
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 3
-"""Runs in which lines are looked for before somebody is told that there are some: a study's runs print the same."""
+"""Runs in which lines are looked for before somebody is told that there are some: a study's runs print the same, and
+so do its ranks, of which the first and the last are looked at."""
 
 
 def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool) -> None:
@@ -46,7 +47,7 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
 
 def pointer(runs: "Sequence[RunDirectory]", name: str) -> str:
     """Return where to see the lines that could be measured in runs without a value, or what to print if none could."""
-    if any(_found(_logs(run)) for run in runs[:LOOKED_AT]):
+    if any(_found([*logs[:1], *logs[1:][-1:]]) for logs in map(_logs, runs[:LOOKED_AT])):
         return message("suggest.try", name=name)
     return message("suggest.no_line", hint=message("suggest.none_hint"))
 

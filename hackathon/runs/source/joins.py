@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 _JOINS = re.compile(
     r"distribute|process_group|device_mesh|DistributedDataParallel|nccl|\bgloo|\bmpi|MPI|MultiWorker|ClusterSpec"
-    r"|replica_device_setter|connect_to_cluster|parameter_server|communicator|\brpc\b|^keras\.distribution\b"
+    r"|replica_device_setter|connect_to_cluster|parameter_server|communicator|\brpc\b|(?:^|\.)keras\.distribution\b"
     r"|torch\.ops\.c10d|wandb\.agent"
 )
 """Names with which the known packages, or something that was handed on, join others: also when only imported."""
 _REACHES = re.compile(
     r"(?:socket|socketserver|subprocess|multiprocessing|torch\.multiprocessing|importlib|runpy|ctypes|urllib|http|xmlrpc"
     r"|pty|exec|__import__)(?:\..*)?|os\.(?:system|popen|(?:exec|spawn|posix_spawn|fork)\w*)"
+    r"|asyncio\.create_subprocess_\w+|numpy\.ctypeslib\.load_library"
 )
 """Names with which a program may reach others in a way of its own, when it uses them."""
 _HARMLESS = re.compile(

@@ -151,7 +151,7 @@ def test_an_edited_template_is_parted_into_its_sections(language: str) -> None:
     [
         (["standup", "show", "--day", "tomorrow"], "'tomorrow' is not a date"),
         (["standup", "--progress", " "], "the status report is empty"),
-        (["standup"], "the text is empty"),
+        (["standup"], "use --progress, --goals"),
         (["ask", "--run", "zzz"], "no run 'zzz'"),
         (["ask"], "the text is empty"),
         (["ask", "lits"], "Did you mean 'list'?"),

@@ -85,6 +85,9 @@ def _printed(form: str) -> str:
         ("{n}/9 loss 0.5 {value}ms/step\n", "step_time", "ms/step"),
         ("エポック{n}の処理時間: {value} 秒\n", "epoch_time", "s"),
         ("[{n}/9] loss: 0.5 | time: {value} s | lr 0.1\n", "time", "s"),
+        ("Epoch: [1][{n}/100] loss 0.3 time: {value}s data: 0.002s\n", "step_time", "s/step"),
+        ("Epoch: [{n}][ 10/5005] Time {value}s (0.20s) Data 0.00s (0.01s)\n", "step_time", "s/step"),
+        ("Epoch [{n}/10] train: loss 0.3 time {value}s val_loss 0.4\n", "epoch_time", "s"),
     ],
 )
 def test_a_time_of_an_epoch_or_a_step_stands_in_for_a_throughput(
@@ -108,6 +111,10 @@ def test_a_time_of_an_epoch_or_a_step_stands_in_for_a_throughput(
         "epoch {n} total time {value}s, data time {value}s\n", "epoch {n} validation: acc 0.5 time {value}s\n",
         "epoch {n} best time {value}s\n", "epoch {n} lr {value}\n", "2026-11-26 10:0{n}:00 time 10:0{n}:00 epoch {n}\n",
         "epoch {n} loss 0.5 time {value}s\nTest: acc 0.9 time 0.1s\n", "epoch {n} time 1min {value}s\n",
+        "26-01-01 12:00:00,1 Train epoch {n} time {value}s\n26-01-01 12:00:01,1 Val epoch {n} time 0.2s\n",
+        "Epoch {n} | Test | Time {value} s\n", "Epoch {n}: {value} s remaining\n",
+        "Loading checkpoint shards: 50%|##| {n}/9 [00:05<00:00,  {value}s/it]\n",
+        "epoch {n}, train loss 0.3 ({value}s), val loss 0.4 (2.3s)\n",
     ],
 )  # fmt: skip
 def test_other_times_are_not_proposed(project: Path, capsys: pytest.CaptureFixture[str], form: str) -> None:

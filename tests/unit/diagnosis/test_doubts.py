@@ -174,6 +174,8 @@ def test_a_word_in_a_program_that_joins_nothing_hides_no_doubt(make: Make, text:
         "from torch import distributed as group\n",
         "import tensorflow as tf\nstrategy = tf.distribute.MultiWorkerMirroredStrategy()\n",
         "import keras\nkeras.distribution.initialize()\n",
+        "from tensorflow import keras\nkeras.distribution.initialize()\n",
+        "import asyncio\nasyncio.run(asyncio.create_subprocess_exec('torchrun', 'inner.py'))\n",
         "from timm.utils import *\ninit_distributed_device(args)\n",
         "import os\nrank = next(os.environ[each] for each in ('RANK', 'OMPI_COMM_WORLD_RANK'))\n",
         "import os\nos.environ.update(RANK=str(number))\n",

@@ -93,11 +93,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "pass it as an argument, or pass `-` to read standard input",
         "引数で渡すか、`-` で標準入力から読ませてください",
     ),
-    "no_sections": ("the report is empty", "報告の内容がありません"),
-    "no_sections_hint": (
-        "give one or more of --progress, --goals, --problems, and --solved",
-        "--progress、--goals、--problems、--solved のいずれかを指定してください",
-    ),
     "no_editor": ("editor {editor} failed", "エディタ {editor} が失敗しました"),
     "no_editor_hint": ("set EDITOR to another editor", "EDITOR に別のエディタを設定してください"),
     "text_long": (
