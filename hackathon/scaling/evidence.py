@@ -58,7 +58,8 @@ def evidence_of(
 def _profiled(run: RunDirectory) -> RunShares | None:
     """Return the shares that a profile of the same program with as many processes tells; None without one.
 
-    The newest one counts. Reading traces takes seconds.
+    The newest one counts; where its steps do not last as long as their work, nothing is told. Reading traces takes
+    seconds.
     """
     from hackathon.profiling.traces.recording import recordings, trace_files
     from hackathon.profiling.traces.report import read_profile
@@ -71,9 +72,10 @@ def _profiled(run: RunDirectory) -> RunShares | None:
         files = trace_files(other)
         if len(files) == record.processes:
             try:
-                return read_profile(list(files.values()), recordings(other)).shares
+                profile = read_profile(list(files.values()), recordings(other))
             except HackathonError:
                 continue
+            return None if profile.off_pace else profile.shares
     return None
 
 

@@ -7,6 +7,7 @@ hosts that NTP keeps differ by up to milliseconds.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from hackathon.profiling.traces.trace import Collective, Trace
@@ -23,7 +24,7 @@ class Clock:
     shift: float
     """Microseconds that are added to the rank's times."""
     basis: str
-    """`same-host`, `collectives`, or `unaligned`: no collectives in common, so the hosts' clocks are believed."""
+    """`same-host`, `collectives`, or `unaligned`: too few collectives in common; the clock is taken as it is."""
     spread: float = 0.0
     """Median deviation of the differences, in microseconds: how well the shift is known."""
 
@@ -38,7 +39,7 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
     They are matched by step, process group, kind, and their place among those; a step in which the ranks have
     different numbers of a kind is left out, as is a group of which a rank's trace is missing. Programs may be steps
     ahead of their devices, each by another number: where the launch of a kernel is not told, nor is its step, and it
-    is matched only with those that ran at the same time.
+    is matched only with those that ran at the same time on its host, or ended so on others.
     """
     by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
     for rank, trace in traces.items():
@@ -50,8 +51,13 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
         if len(by_rank) == members and len({len(each) for each in by_rank.values()}) == 1:
             rows = zip(*by_rank.values(), strict=True)
             found += [dict(zip(by_rank, row, strict=True)) for row in rows]
-    plain = _plain(traces)
-    return [pair for pair in found if _is_placed(pair) or _overlap(pair, plain)]
+    plain, near = _plain(traces), _least_distance(traces) / 2
+    return [
+        pair
+        for pair in found
+        if _is_placed(pair)
+        or (_overlap(pair, plain) if _on_one_host(pair, traces) else _end_together(pair, plain, near))
+    ]
 
 
 def _is_placed(pair: Mapping[int, Collective]) -> bool:
@@ -62,6 +68,23 @@ def _is_placed(pair: Mapping[int, Collective]) -> bool:
 def _overlap(pair: Mapping[int, Collective], plain: Mapping[int, float]) -> bool:
     begins = [each.begin + plain[rank] for rank, each in pair.items()]
     return max(begins) <= min(each.end + plain[rank] for rank, each in pair.items())
+
+
+def _on_one_host(pair: Mapping[int, Collective], traces: Mapping[int, Trace]) -> bool:
+    hosts = {traces[rank].host for rank in pair}
+    return len(hosts) == 1 and "" not in hosts
+
+
+def _end_together(pair: Mapping[int, Collective], plain: Mapping[int, float], near: float) -> bool:
+    """Return whether the ends differ by less than some microseconds, whatever the clocks of the hosts are."""
+    ends = [each.end + plain[rank] for rank, each in pair.items()]
+    return max(ends) - min(ends) < near
+
+
+def _least_distance(traces: Mapping[int, Trace]) -> float:
+    """Return the microseconds between the ends of two collectives of a rank that follow each other, the least."""
+    ends = (sorted(each.end for each in trace.collectives) for trace in traces.values())
+    return min((then - end for each in ends for end, then in pairwise(each) if then > end), default=0.0)
 
 
 def _plain(traces: Mapping[int, Trace]) -> dict[int, float]:
@@ -128,6 +151,15 @@ def _differences(
     for pair in pairs:
         here = [pair[rank].end + plain[rank] for rank in near if rank in pair]
         there = [pair[rank].end + plain[rank] for rank in members if rank in pair]
-        if here and there and next(iter(pair.values())).together and _is_placed(pair):
+        if here and there and next(iter(pair.values())).together:
             found.append(median(here) - median(there))
     return found
+
+
+def comparable(
+    traces: Mapping[int, Trace], pairs: Matched, times: Mapping[int, Clock]
+) -> list[Mapping[int, Collective]]:
+    """Return the pairs whose parts are on one clock: not those between hosts whose clocks could not be aligned."""
+    return [
+        pair for pair in pairs if _on_one_host(pair, traces) or all(times[rank].basis != UNALIGNED for rank in pair)
+    ]

@@ -68,15 +68,15 @@ class ProfileFinding:
 
 def findings(times: Mapping[int, RankTime], framework: str = "") -> list[ProfileFinding]:
     """Return what stands out, the largest share first; `framework`: of the program, empty for torch."""
-    if any(each.unknown or each.behind for each in times.values()):
+    if any(each.unknown or each.off_pace for each in times.values()):
         return []
-    loading = {rank: within(each.parts["data"], each.loading) for rank, each in times.items()}
-    copying = {rank: without(each.parts["data"], each.loading) for rank, each in times.items()}
+    data = {rank: each.parts["data"] for rank, each in times.items()}
+    loading = sum(length(within(each, times[rank].loading)) for rank, each in data.items())
+    copying = sum(length(without(each, times[rank].loading)) for rank, each in data.items())
     host = {rank: each.parts["host"] for rank, each in times.items()}
     communication = {rank: each.parts["communication"] for rank, each in times.items()}
     found = [
-        *_everywhere(times, "loader", loading, DATA),
-        *_everywhere(times, "copies", copying, DATA),
+        *_everywhere(times, "copies" if copying > loading else "loader", data, DATA),
         *_everywhere(times, "host-bound", host, HOST),
         *_everywhere(times, "communication", communication, COMMUNICATION),
         *_late(times),
@@ -126,7 +126,7 @@ def late_rank(times: Mapping[int, RankTime]) -> tuple[int, float] | None:
     for rank, time in times.items():
         own = _by_step(time, time.parts["waiting"])
         others = [each for number, each in times.items() if number != rank]
-        if not others or any(each.reason or each.unknown or each.behind for each in times.values()):
+        if not others or any(each.reason or each.unknown or each.off_pace for each in times.values()):
             return None
         waits = [_by_step(each, each.waiting_for.get(rank, [])) for each in others]
         steps = set(own).intersection(*map(set, waits))

@@ -16,7 +16,7 @@ from hackathon.profiling.shares import MISSING_RANKS, PARTS, UNMARKED, UNMATCHED
 from hackathon.profiling.traces.alignment import Clock, Matched
 from hackathon.profiling.traces.intervals import Intervals, length, lengths, union, within, without
 from hackathon.profiling.traces.kinds import Kind
-from hackathon.profiling.traces.seen import is_behind, steps_read, unseen
+from hackathon.profiling.traces.seen import steps_in_pace, steps_read, unseen
 from hackathon.profiling.traces.trace import Collective, Trace, TraceStep
 
 SECOND = 1e6
@@ -40,8 +40,8 @@ class RankTime:
     """Why waiting is not told from communication, one of the reasons of `shares`; empty when it is."""
     unknown: str = ""
     """Why no part is known, ON_DEVICE or CUT_SHORT of `seen`; empty when parts are. All is `other` then."""
-    behind: bool = False
-    """Whether the device fell back in these steps, so that their time is not that of its work."""
+    off_pace: str = ""
+    """Why the time of these steps is not that of the device's work, BEHIND or CATCHING_UP of `seen`; empty: it is."""
     marked: bool = True
     """Whether the trace marks steps; else all of it is taken for one."""
 
@@ -134,7 +134,8 @@ def _rank_time(
 ) -> RankTime:
     whole, marked = steps_of(trace)
     read = steps_read(trace, whole, marked=marked)
-    why, steps = unseen(trace, read, on_device), read or whole
+    why = unseen(trace, read, on_device)
+    steps, off_pace = (read or whole, "") if why else steps_in_pace(trace, read)
     window = union((step.begin, step.end) for step in steps)
 
     def spans(*kinds: Kind, main: bool = False) -> Intervals:
@@ -173,9 +174,7 @@ def _rank_time(
         "data": data, "host": host, "compute": compute, "communication": without(exposed, waiting),
         "waiting": waiting, "other": other,
     }  # fmt: skip
-    found = RankTime(
-        steps, parts, communicating=communicating, loading=loading, behind=is_behind(trace, steps), marked=marked
-    )  # fmt: skip
+    found = RankTime(steps, parts, communicating=communicating, loading=loading, off_pace=off_pace, marked=marked)
     if processes > 1:
         found.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
     rest = waiting

@@ -7,9 +7,18 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from hackathon.profiling.shares import PARTS, RunShares, StepShares, mean_shares, rounded
+from hackathon.profiling.shares import (
+    MISSING_RANKS,
+    ON_DEVICE,
+    PARTS,
+    UNMATCHED,
+    RunShares,
+    StepShares,
+    mean_shares,
+    rounded,
+)
 from hackathon.profiling.traces.activity import SHOWN, Activity, Gap, gaps, kernels, operators
-from hackathon.profiling.traces.alignment import UNALIGNED, Clock, clocks, matched
+from hackathon.profiling.traces.alignment import UNALIGNED, Clock, clocks, comparable, matched
 from hackathon.profiling.traces.findings import ProfileFinding, findings, late_rank
 from hackathon.profiling.traces.intervals import length, within
 from hackathon.profiling.traces.launches import DeviceTime, device_time
@@ -47,7 +56,9 @@ class Profile:
     @cached_property
     def roofline(self) -> Roofline | None:
         """How much of the device a step uses; None where the traces do not tell its work, or not its time."""
-        return None if self.behind else roofline(self.traces, self.times, self.peaks)
+        if self.off_pace or any(each.unknown for each in self.times.values()):
+            return None
+        return roofline(self.traces, self.times, self.peaks)
 
     @property
     def peaks(self) -> Peaks:
@@ -60,10 +71,11 @@ class Profile:
         if self.findings:
             return self.findings[0].message
         compute = self.mean.share("compute")
-        if any(each.unknown for each in self.times.values()):
-            return message("profile.verdict_unseen")
-        if self.behind:
-            return message("profile.verdict_behind")
+        unknown = {each.unknown for each in self.times.values()} - {""}
+        if unknown:
+            return message("profile.verdict_unseen" if ON_DEVICE in unknown else "profile.verdict_cut_short")
+        if self.off_pace:
+            return message(f"profile.verdict_{self.off_pace}")
         if not self.marked:
             return message("profile.verdict_unmarked")
         return message("profile.verdict_nothing", share=f"{100 * (compute or 0.0):.0f}")
@@ -79,9 +91,9 @@ class Profile:
         return all(each.marked for each in self.times.values())
 
     @property
-    def behind(self) -> bool:
-        """Whether a device fell back in the steps, so that their time is not that of its work."""
-        return any(each.behind for each in self.times.values())
+    def off_pace(self) -> str:
+        """Why the time of the steps is not that of the devices' work, as `RankTime.off_pace`; empty when it is."""
+        return next((each.off_pace for each in self.times.values() if each.off_pace), "")
 
     @property
     def on_device(self) -> bool:
@@ -139,13 +151,17 @@ class Profile:
         ]
         if len(self.traces) < self.shares.processes:
             found.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
-        if any(clock.basis == UNALIGNED for clock in self.clocks.values()):
+        unaligned = any(clock.basis == UNALIGNED for clock in self.clocks.values())
+        if unaligned:
             found.append(message("profile.remark_unaligned"))
         if not self.marked:
             found.append(message("profile.remark_unmarked"))
-        if self.behind:
-            found.append(message("profile.remark_behind"))
-        reasons = {why for each in self.shares.ranks for _, why in each.unknown} - {"missing-ranks"}
+        found += [
+            message(f"profile.remark_{why}") for why in sorted({each.off_pace for each in self.times.values()} - {""})
+        ]
+        reasons = {why for each in self.shares.ranks for _, why in each.unknown} - {MISSING_RANKS}
+        if unaligned:
+            reasons.discard(UNMATCHED)
         found += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
         return found
 
@@ -227,7 +243,7 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), de
     times = clocks(by_rank, pairs)
     # a profiler starts the device even where the program has nothing there
     on_device = {each.rank for each in recordings if each.device and each.device_bytes}
-    reckoned = reckon(by_rank, times, pairs, processes, on_device)
+    reckoned = reckon(by_rank, times, comparable(by_rank, pairs, times), processes, on_device)
     empty = [by_rank[rank].file for rank, each in reckoned.items() if not each.steps]
     if empty:
         raise RequestError("profile.no_time", file=empty[0])

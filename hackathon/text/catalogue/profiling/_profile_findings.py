@@ -16,8 +16,9 @@ FINDINGS: dict[str, tuple[str, str]] = {
         "{processes} ランク中 {count} ランクのトレースです。待ちと通信を区別できません",
     ),
     "remark_unaligned": (
-        "the hosts have too few collectives in common to align their clocks",
-        "ホスト間で共通の集団通信が少なすぎるため、時計を合わせられません",
+        "too few collectives could be matched between the hosts to align their clocks: waiting for another host cannot be "
+        "told from communication",
+        "ホスト間で対応する集団通信が少なすぎるため、時計を合わせられません。ホスト間の待ちと通信を区別できません",
     ),
     "remark_unmarked": (
         "the traces mark no steps: all of the recording counts as one step",
@@ -30,14 +31,20 @@ FINDINGS: dict[str, tuple[str, str]] = {
         "ProfilerActivity.CUDA も記録してください。Chainer のカーネルは記録できません",
     ),
     "remark_cut_short": (
-        "less than one step could be read of the trace: where the time goes is not known",
-        "トレースから読めたのは 1 ステップに足りないため、時間の内訳は分かりません",
+        "too little of the trace could be read to tell where the time goes",
+        "トレースのうち読めた部分が少なすぎるため、時間の内訳は分かりません",
     ),
     "remark_behind": (
         "the GPU falls further and further behind the program, which does not wait for it: the step takes longer than is "
         "told here. Record more steps, or call torch.cuda.synchronize() in each",
         "プログラムが GPU を待たないため、GPU の処理が遅れ続けています。実際のステップは、ここに示す時間より長くかかります。"
         "記録するステップを増やすか、各ステップで torch.cuda.synchronize() を呼んでください",
+    ),
+    "remark_catching_up": (
+        "in these steps the program also waits for work of earlier ones, which it had given to the GPU without waiting: a "
+        "step takes less time than is told here. Record more steps, or call torch.cuda.synchronize() in each",
+        "これらのステップでは、以前のステップで GPU に渡した処理の完了も待っています。実際のステップは、ここに示す時間より"
+        "短くなります。記録するステップを増やすか、各ステップで torch.cuda.synchronize() を呼んでください",
     ),
     "remark_unmatched": (
         "the ranks recorded different collectives: waiting cannot be told from communication",
@@ -53,16 +60,24 @@ FINDINGS: dict[str, tuple[str, str]] = {
         "判定できません。トレースにステップの区切りがありません",
     ),
     "verdict_unseen": (
-        "no verdict: the traces do not show what is computed when",
-        "判定できません。いつ計算が行われたかがトレースにありません",
+        "no verdict: the traces do not show what the GPU computes",
+        "判定できません。GPU で何が計算されたかがトレースにありません",
+    ),
+    "verdict_cut_short": (
+        "no verdict: too little of the traces could be read",
+        "判定できません。トレースのうち読めた部分が少なすぎます",
     ),
     "verdict_behind": (
         "no verdict: the GPU falls behind the program's steps",
         "判定できません。GPU の処理がプログラムのステップより遅れていきます",
     ),
+    "verdict_catching_up": (
+        "no verdict: in these steps the program also waits for work of earlier ones",
+        "判定できません。これらのステップでは、以前のステップの処理の完了も待っています",
+    ),
     "found_copies": (
-        "copy-bound: in {share} % of a step ({milliseconds} ms) the GPU computes nothing while data is copied to it",
-        "GPU へのコピーが律速: ステップの {share} %（{milliseconds} ms）は、GPU へのコピー中で計算が行われていません",
+        "copy-bound: {share} % of a step ({milliseconds} ms) waits for data, more than half of it for copies to the GPU",
+        "GPU へのコピーが律速: ステップの {share} %（{milliseconds} ms）がデータ待ちで、その半分以上は GPU へのコピーです",
     ),
     "advice_copies": (
         "Copy while the GPU computes (pin_memory=True, .to(device, non_blocking=True)), keep on the GPU what is used again, or offload less to the CPU.",

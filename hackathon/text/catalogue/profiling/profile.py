@@ -272,8 +272,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "bound_compute": ("computing", "演算"),
     "roof_title": ("How much of the device a step uses", "デバイスの利用率"),
     "roof_unknown": (
-        "FLOPs of a step: not known. The traces mark no steps, have no shapes, or no product of matrices, convolution or attention, or the GPU falls behind the steps.",
-        "1 ステップの FLOP 数: 不明。トレースにステップの区切りか形状の記録がないか、行列積・畳み込み・アテンションがないか、GPU の処理がステップより遅れています。",
+        "FLOPs of a step: not known. The traces mark no steps, have no shapes, no kernels of the GPU that computes, or no product of matrices, convolution or attention; too little of them could be read; or the GPU does not keep pace with the steps.",
+        "1 ステップの FLOP 数: 不明。トレースに、ステップの区切り、形状の記録、計算している GPU のカーネル、または行列積・畳み込み・アテンションがないか、読めた部分が少なすぎるか、GPU の処理がステップと同じ速さで進んでいません。",
     ),
     "roof_flops": (
         "One step of a process: {flops}FLOP in products of matrices, convolutions and attention, {rate}FLOP/s",
