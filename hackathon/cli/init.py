@@ -145,12 +145,11 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
     from hackathon.programs.training.read import port_knows
 
     found = [(report.path, each) for report, _ in reports for each in report.findings]
-    if any(each.severity == "error" for _, each in found):
-        return message("cli.init_next_mend", folder=folder)
+    wrong = any(each.severity == "error" for _, each in found)
     alone = next((path for path, each in found if each.rule == "no-process-group"), None)
-    if alone is None:
+    if not wrong and alone is None:
         return ""
-    if port_knows(folder, alone):
+    if not wrong and alone is not None and port_knows(folder, alone):
         return message("cli.init_next_port", folder=folder, file=alone)
     return message("cli.init_next_mend", folder=folder)
 

@@ -137,6 +137,8 @@ def _point_at_stacks(diagnosis: "Diagnosis", run: "RunDirectory | None") -> None
     """Say how to see where the ranks of a run are, or were when it was ended, while nothing tells why it stands."""
     if run is None or (diagnosis.root is not None and not diagnosis.root.rule.startswith("job-")):
         return
+    if Path(str(run.path)).parent.resolve() != runs_folder().resolve():  # `logs` finds runs of this project alone
+        return
     from hackathon.diagnosis.hangs.stacks import stacks_of
 
     if diagnosis.state == "RUNNING" and not diagnosis.findings:

@@ -1,5 +1,6 @@
 """Which rank is named by the stacks that ranks left, and when none is: programs that compute are somewhere, too."""
 
+import contextlib
 import json
 import os
 import time
@@ -134,6 +135,9 @@ def test_what_nothing_explains_points_at_the_stacks(
     run.rank(1, *FORWARD, main(19), printed=0)
     assert hackathon(["diagnose", "aaaaaaaa"]) == 0
     assert capsys.readouterr().out.endswith("when the job was ended: hackathon logs aaaaaaaa --stacks\n")
+    with contextlib.chdir("/"):
+        assert hackathon(["diagnose", str(run.path)]) == 0
+    assert "logs aaaaaaaa" not in capsys.readouterr().out, "it would not be found from there"
     run.rank(0, *REDUCE, main(15), printed=0)
     assert hackathon(["diagnose", "aaaaaaaa"]) == 0
     assert "when the job was ended" not in capsys.readouterr().out, "the rank and its line are named"
