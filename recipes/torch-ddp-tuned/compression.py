@@ -92,13 +92,16 @@ def compress(
     return sent
 
 
-def tolerance(hook: str, processes: int) -> float:
+def tolerance(hook: str, processes: int, amp: str = "none") -> float:
     """Return how far the averaged gradient may lie from the true mean, as a part of its largest entry.
 
     fp16 rounds to 2^-11 and bf16 to 2^-8 of a number, once before the sum and again in it; random roundings grow with
     the root of their number. The others send their first gradients, of which the check looks at one, uncompressed.
+    Mixed precision (`amp`) computes the gradient twice, and GPUs add up in no fixed order: the largest entry may become
+    one of the next four numbers that fp16 or bf16 has.
     """
-    return {"fp16": 1e-3, "bf16": 8e-3}.get(hook, 0) * math.sqrt(max(1, processes / 2)) or 1e-3
+    sent = {"fp16": 1e-3, "bf16": 8e-3}.get(hook, 0) * math.sqrt(max(1, processes / 2))
+    return max(1e-3, sent, {"fp16": 4e-3, "bf16": 3e-2}.get(amp, 0))
 
 
 class Packing:

@@ -51,7 +51,7 @@ def main() -> None:
     rank_sum = int(over_ranks(me.rank + 1, device))
     with step.precision(cache_enabled=False):  # two backwards, each with its own copies of the weights
         difference, largest = check_gradients(model, net, loss_of, step.micro.first(next(data.epoch(0))))
-    right = difference <= tolerance(args.hook, me.world_size) * largest
+    right = difference <= tolerance(args.hook, me.world_size, args.amp) * largest
     if not right or rank_sum != me.world_size * (me.world_size + 1) // 2:
         meter.final(gradient_check=difference, rank_sum=rank_sum)
         sys.exit("gradient check failed: the processes do not train one network together")

@@ -7,6 +7,11 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, OffloadPolicy, fully_shard
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+ROUNDING = {"fp32": 1e-3, "bf16": 3e-2}
+"""Precision → how far one gradient computed twice may differ, as a part of its largest entry.
+
+GPUs add up in no fixed order: in bf16 the largest entry then becomes a neighbouring number, up to 2^-7 of it away.
+"""
 
 
 def shard(net: GPT, device: torch.device, precision: str, cpu_offload: bool, keep: bool) -> GPT:

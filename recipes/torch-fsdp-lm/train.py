@@ -21,7 +21,7 @@ from flops import flops_per_token, utilisation
 from hackathon_runtime import Meter, Stopper, identity, rendezvous
 from model import GPT, loss_of
 from options import options, shape
-from sharding import DTYPES, shard
+from sharding import DTYPES, ROUNDING, shard
 from torch import nn
 from torch.distributed.fsdp import FSDPModule
 
@@ -44,7 +44,7 @@ def main() -> None:
     meter = Meter(unit="tokens", every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
     difference, largest = check_gradients(model, loss_of, sample, mean)
-    if not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    if not difference <= ROUNDING[args.precision] * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
         meter.final(gradient_check=difference, rank_sum=rank_sum)
         sys.exit("gradient check failed: the processes do not train one network together")
     loss_in = torch.compile(loss_of) if args.compile else loss_of

@@ -120,3 +120,7 @@ def test_recipes_offer_every_hook() -> None:
 def test_the_check_of_gradients_allows_what_rounding_does() -> None:
     assert COMPRESSION.tolerance("none", 64) == COMPRESSION.tolerance("topk", 2) == 1e-3
     assert COMPRESSION.tolerance("bf16", 8) == pytest.approx(16e-3)
+    # two neighbouring numbers of bf16 are up to 2^-7 apart, of fp16 up to 2^-10
+    assert 2**-7 < COMPRESSION.tolerance("none", 2, "bf16") < 0.05
+    assert 2**-10 < COMPRESSION.tolerance("none", 2, "fp16") < 0.01
+    assert COMPRESSION.tolerance("bf16", 64, "fp16") == COMPRESSION.tolerance("bf16", 64)
