@@ -8,6 +8,7 @@ call lies. A kernel with neither, such as one of a CUDA graph, belongs to no ope
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from hackathon.profiling.shares import rounded
@@ -81,7 +82,7 @@ def owners(trace: Trace) -> dict[int, int]:
     """Return number of a kernel → number of the operator that launched it, NOBODY where that is not known."""
     by_id = {trace.link_of[number]: number for number in trace.of(Kind.OPERATOR) if trace.link_of[number] > 0}
     lanes = _lanes(trace)
-    launches = {trace.link_of[number]: number for number in trace.of(Kind.LAUNCH) if trace.link_of[number] > 0}
+    launches = _launches(trace)
     found = {}
     for kernel in trace.of(Kind.KERNEL):
         owner = by_id.get(trace.link_of[kernel], NOBODY)
@@ -95,12 +96,22 @@ def owners(trace: Trace) -> dict[int, int]:
 def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
     """Return number of an operator → microseconds on the device of the kernels that it or one within it launched.
 
-    Empty where less than NEARLY_ALL of the kernels' time in the steps has a known operator: who knows whose it is.
+    Those launched in the steps count, whenever they ran: a device is behind its program. Empty where less than
+    NEARLY_ALL of their time has a known operator, for who knows whose it is, and of a trace that lost its last kernels.
     """
+    if trace.remark:
+        return {}
     begin, end = time.steps[0].begin, time.steps[-1].end
-    owned = {kernel: owner for kernel, owner in owners(trace).items() if begin <= trace.begins[kernel] < end}
-    total = sum(trace.ends[kernel] - trace.begins[kernel] for kernel in owned)
-    known = sum(trace.ends[kernel] - trace.begins[kernel] for kernel, owner in owned.items() if owner != NOBODY)
+    found, launched = owners(trace), _launches(trace)
+    earlier = _left_over(trace, found, launched)
+    total, owned = 0.0, {}
+    for kernel, owner in found.items():
+        launch = owner if owner != NOBODY else launched.get(trace.correlation_of.get(kernel, 0), kernel)
+        if kernel not in earlier and begin <= trace.begins[launch] < end:
+            total += trace.ends[kernel] - trace.begins[kernel]
+            if owner != NOBODY:
+                owned[kernel] = owner
+    known = sum(trace.ends[kernel] - trace.begins[kernel] for kernel in owned)
     if total <= 0 or known < NEARLY_ALL * total:
         return {}
     above = _above(trace)
@@ -111,6 +122,27 @@ def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
             spent[number] = spent.get(number, 0.0) + took
             number = above.get(number, NOBODY)
     return spent
+
+
+def _launches(trace: Trace) -> dict[int, int]:
+    """Return correlation → the call of the runtime that launched a kernel."""
+    return {trace.link_of[number]: number for number in trace.of(Kind.LAUNCH) if trace.link_of[number] > 0}
+
+
+def _left_over(trace: Trace, owned: Mapping[int, int], launched: Mapping[int, int]) -> set[int]:
+    """Return what a device had left to do when the recording began: kernels first in their stream, without a launch."""
+    first: dict[int, float] = {}
+    for kernel, owner in owned.items():
+        if owner != NOBODY:
+            lane = trace.lane_of[kernel]
+            first[lane] = min(first.get(lane, inf), trace.begins[kernel])
+    return {
+        kernel
+        for kernel, owner in owned.items()
+        if owner == NOBODY
+        and trace.correlation_of.get(kernel, 0) not in launched
+        and trace.begins[kernel] < first.get(trace.lane_of[kernel], -inf)
+    }
 
 
 def _lanes(trace: Trace) -> dict[int, list[int]]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hackathon.profiling.traces.recording import overhead
 from hackathon.profiling.traces.roofline import PROBE, Peak, Roofline
 from hackathon.text.messages import message
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Operators that are shown."""
+COSTLY = 0.05
+"""Overhead of recording from which the MFU of the recorded steps is not that of the program."""
 
 
 def roof_sentences(profile: "Profile") -> list[str]:
@@ -27,6 +30,10 @@ def roof_sentences(profile: "Profile") -> list[str]:
             for name, peak in roof.sources
         )
         told.append(message("profile.mfu", share=f"{100 * roof.utilisation:.1f}", peaks=peaks))
+        cost = (overhead(profile.recordings) or {}).get("share", 0.0)
+        if cost >= COSTLY:
+            plain = f"{100 * roof.utilisation * (1 + cost):.1f}"
+            told.append(message("profile.mfu_plain", share=plain, longer=f"{100 * cost:.0f}"))
     memory = roof.peaks.memory
     told.append(message("profile.roof_bytes", rate=_number(roof.bytes / roof.seconds)))
     if memory is not None:
@@ -43,9 +50,9 @@ def operator_rows(roof: Roofline) -> list[Sequence[str]]:
         rows.append(
             [
                 each.name,
-                f"{each.flops / 1e9:.4g}",
-                unknown if each.seconds is None else f"{each.flops / each.seconds / 1e9:.4g}",
-                unknown if each.seconds is None else f"{each.bytes / each.seconds / 1e9:.4g}",
+                _rounded(each.flops / 1e9),
+                unknown if each.seconds is None else _rounded(each.flops / each.seconds / 1e9),
+                unknown if each.seconds is None else _rounded(each.bytes / each.seconds / 1e9),
                 unknown if share is None else f"{100 * share:.0f} %",
                 unknown if each.intensity is None else f"{each.intensity:.3g}",
                 unknown if bound is None else message(f"profile.bound_{bound}"),
@@ -56,6 +63,11 @@ def operator_rows(roof: Roofline) -> list[Sequence[str]]:
 
 def _source(peak: Peak) -> str:
     return message("profile.source_probe") if peak.source == PROBE else peak.source
+
+
+def _rounded(value: float) -> str:
+    """Return a number with four digits, and never with a power of ten: `0.4712`, `773,200`."""
+    return f"{float(f'{value:.4g}'):,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _number(value: float) -> str:

@@ -280,6 +280,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "1 プロセスの 1 ステップ: 行列積・畳み込み・アテンションで {flops}FLOP、{rate}FLOP/s",
     ),
     "mfu": ("MFU {share} % of {peaks}", "MFU {share} %（ピーク: {peaks}）"),
+    "mfu_plain": (
+        "Recording makes a step {longer} % longer: without it the MFU is about {share} %",
+        "記録によりステップが {longer} % 長くなっています。記録しない場合の MFU は約 {share} %",
+    ),
     "mfu_unknown": (
         "MFU: not known, for the device's peak is not. A recording that runs to its end measures it; the cluster's profile may have `peak_tflops`.",
         "MFU: デバイスのピークが不明のため不明。記録が最後まで動けば測定されます。クラスタのプロファイルの `peak_tflops` でも指定できます。",

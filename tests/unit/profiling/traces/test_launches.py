@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from hackathon.profiling.traces.recording import recording
 from hackathon.profiling.traces.report import Profile, read_profile
+from hackathon.profiling.traces.roof_sentences import operator_rows
+from support.paths import TESTS
 from support.traces import MadeTrace
 
 STEPS = 4
@@ -104,3 +106,45 @@ def test_whatever_events_say_shares_stay_shares(tmp_path_factory: pytest.TempPat
     if found is not None:
         assert 0 <= found.known <= 1 + 1e-9  # 0: the only kernel that is linked took no time
         assert sum(each.share for each in found.operators) <= found.known + 1e-9
+
+
+@pytest.mark.parametrize(("left_over", "known"), [(2, True), (0, True), (-1, False)])
+def test_what_a_device_had_left_to_do_at_the_beginning_belongs_to_no_step(
+    tmp_path: Path, left_over: int, known: bool
+) -> None:
+    """The device is one step behind: kernels of before come first, and those of the last step after it."""
+    trace = Launching()
+    shape = {"Input Dims": [[100, 200], [200, 50]], "Input type": ["float"] * 2}
+    for step in range(STEPS):
+        at = 10 * step
+        trace.step(step, at, at + 10)
+        trace.add("cpu_op", "aten::mm", at + 1, at + 2, **{"External id": step + 1, **shape})
+        trace.launch(at + 1.5, 100 + step)
+        trace.launched(at + 10.5, at + 18.5, "gemm", external=step + 1, correlation=100 + step)
+    for number in range(left_over):
+        trace.launched(0.5 + 4 * number, 4.5 + 4 * number, "gemm", correlation=10 + number)
+    if left_over < 0:  # in the midst of the others: whose it is nobody knows
+        trace.launched(28.6, 30.4, "gemm", correlation=10)
+    peaks = {"device_peaks": {"flops_per_s": {"fp32": 1e12}, "bytes_per_s": 1e12}}
+    roof = read_profile([trace.write(tmp_path)], [recording(0, peaks)]).roofline
+    assert roof is not None
+    assert [each.seconds for each in roof.operators] == [pytest.approx(0.008) if known else None]
+
+
+def test_a_recorded_trace_of_an_h100() -> None:
+    """Of torch 2.11.0+cu130: eight layers of 4096 × 4096 without bias, 8192 rows, bf16; the device is synchronised
+    after the optimizer, where a step ends, so that kernels of the step before come first."""
+    peaks = {"device_peaks": {"flops_per_s": {"fp32": 51.2e12, "bf16": 872e12}, "bytes_per_s": 2.87e12}}
+    found = read_profile([TESTS / "samples/torch_profiler/h100-rank-0.json.gz"], [recording(0, peaks)])
+    assert found.findings == [] and found.to_json()["ranks"][0]["devices"] == ["NVIDIA H100 80GB HBM3"]
+    assert found.mean.compute / found.mean.seconds == pytest.approx(0.914, abs=0.002)
+    assert found.tensor_core_share == pytest.approx(0.8, abs=0.01)
+    roof = found.roofline
+    # the gradient of the first input is not needed
+    assert roof is not None and roof.flops == pytest.approx(2 * 8192 * 4096**2 * (3 * 8 - 1))
+    assert roof.achieved == pytest.approx(569e12, rel=0.02)  # by the program's own clock, not recorded
+    (mm,) = roof.operators
+    # 230 products took 0.355 ms each, by the kernels' own times
+    assert mm.seconds == pytest.approx(23 * 0.3555e-3, rel=0.01)
+    assert roof.utilisation_of(mm) == pytest.approx(0.887, abs=0.01)
+    assert operator_rows(roof)[0][:4] == ["aten::mm", "6,322", "773,200", "471.9"]

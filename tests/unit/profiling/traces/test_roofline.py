@@ -285,3 +285,17 @@ def test_the_probe_measures_tf32_where_cudnn_convolves_in_it_and_leaves_settings
     with monkeypatch.context() as other:
         other.setattr(matmul, "allow_tf32", True)
         assert probed()["fp32"] == probed()["tf32"] == 8.0 and matmul.allow_tf32
+
+
+@pytest.mark.parametrize(("plain", "told"), [(0.006, True), (0.0098, False)])
+def test_the_mfu_without_the_recording_is_told_where_recording_costs_much(
+    tmp_path: Path, plain: float, told: bool
+) -> None:
+    seconds = {"before": [plain] * 3, "recorded": [0.01] * 3, "after": []}
+    peaks = {"flops_per_s": {"fp32": 2e9}, "bytes_per_s": 1e9}
+    found = read_profile([made(tmp_path)], [recording(0, {"device_peaks": peaks, "seconds": seconds})])
+    sentences = roof_sentences(found)
+    assert found.roofline is not None and found.roofline.utilisation == pytest.approx(0.1)
+    sentence = "Recording makes a step 67 % longer: without it the MFU is about 16.7 %"
+    assert (sentence in sentences) is told
+    assert any("Recording makes" in each for each in sentences) is told
