@@ -181,6 +181,7 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
         except OSError as error:
             raise HackathonError("environments.failed", line=command.line, code=error, log=log, tail="") from error
         try:
+            _pass_on_nice(process.pid)
             # whoever finds this build interrupted must not begin while its installer goes on
             write_json(marker, {"host": os.uname().nodename, "processes": [os.getpid(), process.pid]})
             code = process.wait()
@@ -196,6 +197,17 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
         tail = "\n".join(f"  {_printable(line)}" for line in printed.splitlines()[-SHOWN_LINES:])
         raise HackathonError("environments.failed", line=command.line, code=code, log=shlex.quote(str(log)), tail=tail)
     return printed
+
+
+def _pass_on_nice(process: int) -> None:
+    """Let a session be as nice as this process.
+
+    Linux shares the processor among sessions first (autogroups, sched(7)): a session of its own has its full part, and
+    the nice value of its processes counts only among themselves.
+    """
+    if value := os.nice(0):
+        with contextlib.suppress(OSError):  # a kernel without autogroups
+            Path(f"/proc/{process}/autogroup").write_text(str(value))
 
 
 def _printable(line: str) -> str:

@@ -150,7 +150,8 @@ def test_an_interrupted_build_is_noticed_and_begun_anew(place: Path, capsys: pyt
     os.mkfifo(place.parent / "endless.txt")
     requirements = place / "recipes" / "tiny" / "requirements.txt"
     requirements.write_text(f"-r {place.parent}/endless.txt\n")
-    child = subprocess.Popen([sys.executable, "-m", "hackathon", "env", "create", "tiny"], stderr=subprocess.DEVNULL)
+    words = ["nice", "-n", "7", sys.executable, "-m", "hackathon", "env", "create", "tiny"]
+    child = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     marker = place / "envs" / ".tiny-cpu.building"
     installer = 0
     try:
@@ -158,6 +159,9 @@ def test_an_interrupted_build_is_noticed_and_begun_anew(place: Path, capsys: pyt
             time.sleep(0.02)
             installer = (_json(marker).get("processes") or [0])[-1]
         assert child.poll() is None
+        # Linux only counts that of a session
+        session = Path(f"/proc/{installer}/autogroup")
+        assert not session.exists() or session.read_text().endswith(" nice 7\n")
         assert find_environment("tiny", place / "envs", gpus=0) is None, "half an environment is none"
         requirements.write_text("tinything==1.0\n")
         assert run(["env", "create", "tiny"]) == 2, "it is being built"
