@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from hackathon.text.messages import set_language
 
-# Threads of OpenMP that wait turn in a circle, and with more of them than cores those that work do not get on: beside
-# four other tests on two cores, nine small trainings took 327 s so and 7 s with threads that sleep. Jobs inherit it.
+# OpenMP threads spin while they wait, and where there are more of them than cores they take the time of those that
+# work: beside four other tests on two cores nine small trainings took 327 s, and 7 s with threads that sleep.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing

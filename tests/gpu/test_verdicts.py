@@ -46,7 +46,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, foreach=case != "tiny")
 workers = 2 if case in ("sound", "waits", "ahead") else 0
 loader = DataLoader(Samples(), batch_size=None if case == "copies" else 8, num_workers=workers, pin_memory=workers > 0)
 noise = torch.randn(batch, width, device="cuda")
-begin, count = None, 0
+count = 0
 for rows in loader:
     rows = rows.to("cuda", non_blocking=workers > 0)
     with torch.autocast("cuda", torch.bfloat16):
@@ -65,7 +65,6 @@ for rows in loader:
     if count == 30:
         torch.cuda.synchronize()
         print("step_s", (time.perf_counter() - begin) / 25, flush=True)
-        begin = None
 """
 
 

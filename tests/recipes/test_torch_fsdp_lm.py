@@ -154,7 +154,7 @@ def test_one_and_two_processes_learn_the_text_alike(site: Site) -> None:
 
 @pytest.mark.parametrize(("planted", "code"), [("1 + 2**-7", 0), ("1 + 2**-4", 1)])
 def test_bf16_gradients_may_differ_by_rounding_and_no_more(place: Place, planted: str, code: int) -> None:
-    """On a GPU the order of a sum differs: an H100 made 2^-13 of a gradient whose largest entry was below 2^-5."""
+    """On a GPU the order of a sum differs: an H100 made 2^-13 of a gradient whose largest entry was below 2^-3."""
     program = place.source / "train.py"
     text, line = program.read_text(), "    difference, largest = check_gradients(model, loss_of, sample, mean)\n"
     assert text.count(line) == 1
