@@ -5,6 +5,7 @@ Every function raises ConfigError with all problems of the first wrong file, and
 project's and the event's. A hit in the cache of checked files imports neither YAML nor pydantic.
 """
 
+import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -181,10 +182,16 @@ def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], 
 
 def load_rule_file(path: Path) -> "list[Rule]":
     """Return the rules of one file."""
+    return list(_rules_in(path, read_bounded(path)))
+
+
+@functools.lru_cache(maxsize=64)
+def _rules_in(path: Path, raw: bytes) -> "list[Rule]":
+    """Return the rules in some bytes: a program that diagnoses again and again makes 300 records once."""
     # only a diagnosis looks at rules: their records are made only then
     from hackathon.config.rule import RuleFile
 
-    return _read(RuleFile, path).rules
+    return _read(RuleFile, path, raw=raw).rules
 
 
 def rule_files(folders: Sequence[Path] = ()) -> list[Path]:

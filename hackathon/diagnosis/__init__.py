@@ -25,10 +25,9 @@ def diagnose(
     """
     from hackathon.config.load import load_rules
     from hackathon.diagnosis.examine import diagnose_files
-    from hackathon.diagnosis.scan import RuleSet
     from hackathon.diagnosis.sources import runs_among
 
-    rules = RuleSet(load_rules(folders)[0]) if rules is None else rules
+    rules = load_rules(folders)[0] if rules is None else rules
     runs, files = runs_among([Path(path) for path in paths])
     findings: list[Finding] = []
     for run in runs:

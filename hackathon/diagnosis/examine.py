@@ -15,7 +15,7 @@ from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.order import Circumstances, Ranked, RulePlace, order
 from hackathon.diagnosis.render_finding import finding_of
-from hackathon.diagnosis.scan import LogFile, RuleSet
+from hackathon.diagnosis.scan import LogFile, rule_set
 from hackathon.diagnosis.source_checks import split, that_explain
 from hackathon.diagnosis.sources import of_paths, of_run
 from hackathon.diagnosis.unknown import rarest
@@ -123,7 +123,7 @@ class _Examined:
         self._by_fact = {rule.fact: rule for rule in rules if rule.fact}
         share = max(LEAST_TAIL, min(TAIL, TAILS // max(1, len(files))))
         self._ends: list[End] = [read_end(number, file, share) for number, file in enumerate(files)]
-        self._scanner = (rules if isinstance(rules, RuleSet) else RuleSet(rules)).scanner
+        self._scanner = rule_set(rules).scanner
         self._slow: dict[str, None] = {}
 
     def diagnosis(self) -> Diagnosis:

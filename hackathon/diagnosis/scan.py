@@ -9,6 +9,7 @@ import io
 import itertools
 import re
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -138,6 +139,23 @@ class RuleSet(tuple[Rule, ...]):
     def scanner(self) -> Scanner:
         """The scanner for those with patterns, made when it is first wanted."""
         return Scanner([rule for rule in self if rule.patterns])
+
+
+_LAST = threading.local()
+
+
+def rule_set(rules: Sequence[Rule]) -> RuleSet:
+    """Return the set of these rules; the same one, with its scanner, where this thread asked for equal ones last.
+
+    A notebook, a site or a study that diagnoses run after run would make the same scanner each time. A scanner serves
+    one thread, so each has its own.
+    """
+    if isinstance(rules, RuleSet):  # whoever made it sees to it that one thread uses it
+        return rules
+    last: RuleSet | None = getattr(_LAST, "rules", None)
+    if last is None or last != tuple(rules):
+        last = _LAST.rules = RuleSet(rules)
+    return last
 
 
 def scan(files: Sequence[LogFile], rules: Sequence[Rule], *, now: float | None = None) -> list[Hit]:

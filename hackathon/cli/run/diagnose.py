@@ -296,13 +296,12 @@ def _usable_rules() -> "Sequence[Rule]":
     """Return the rules, and say which files of rules cannot be read: the diagnosis goes on without them."""
     from hackathon.cli.show import printable
     from hackathon.config.load import load_rules
-    from hackathon.diagnosis.scan import RuleSet
 
     rules, problems = load_rules(rule_folders())
     for problem in problems:
         text = message("diagnosis.bad_rules", problem=printable(str(problem)))
         click.echo(f"{message('cli.warning')}: {text}", err=True)
-    return RuleSet(rules)
+    return rules
 
 
 def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import get_args
 
@@ -16,9 +17,10 @@ from hackathon.config.literals import SHORTEST, PatternError, analysed, compiled
 from hackathon.config.problems import ConfigError
 from hackathon.config.rule import Part, Rule
 from hackathon.config.schema import json_schema
+from hackathon.diagnosis import diagnose
 from hackathon.diagnosis.matcher import ENGINES
 from hackathon.diagnosis.rules import check_files, where_of
-from hackathon.diagnosis.scan import Scanner
+from hackathon.diagnosis.scan import Scanner, rule_set
 from hackathon.text.messages import set_language
 from hackathon.text.paths import shipped
 
@@ -369,3 +371,24 @@ def test_rules_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     write(tmp_path / "templates/rules/b.yaml", GOOD)
     assert run(["rules", "check"]) == 2
     assert "templates/rules/b.yaml: rules[1].id: our-disk is also in a.yaml" in capsys.readouterr().out
+
+
+def test_rules_that_change_count_at_once_and_threads_do_not_share_a_scanner(tmp_path: Path) -> None:
+    own, log = tmp_path / "templates" / "rules" / "own.yaml", tmp_path / "rank-0.log"
+    log.write_text("write: quota of the group is used up\n")
+
+    def found(_: int = 0) -> list[str]:
+        return [finding.rule for finding in diagnose([log], folders=[tmp_path])]
+
+    write(own, GOOD)
+    assert found() == found() == ["our-disk"]
+    write(own, GOOD.replace("our-disk", "our-ends"))  # as many bytes as before
+    assert found() == ["our-ends"]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(found, range(16))) == [["our-ends"]] * 16
+    own.unlink()
+    assert "our-ends" not in found()
+    first, second = (rule_set(load.load_rules()[0]) for _ in range(2))
+    assert first is second
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: rule_set(load.load_rules()[0])).result() is not first
