@@ -56,7 +56,7 @@ def with_toolkit() -> str:
     """
     found = [each.name for each in pkgutil.walk_packages(hackathon.__path__, "hackathon.")]
     apart = ("hackathon.cli", "hackathon.runtime", "hackathon.parallel", "hackathon.__main__")
-    return _serve([name for name in found if not name.startswith(apart)], {})
+    return _serve([*(name for name in found if not name.startswith(apart)), "held_rules"], {})
 
 
 def _serve(modules: tuple[str, ...] | list[str], environment: dict[str, str]) -> str:

@@ -19,7 +19,8 @@ def main(address: str, python: str, arguments: list[str]) -> None:
     while words and words[0] in ("-u", "-P"):
         options.append(words.pop(0))
     known = words and ("-P" not in options) and (words[0] == "-m" or not words[0].startswith("-"))
-    if not known or _special() or any(map(_customized, _search())):
+    missing = known and words[0] != "-m" and not os.access(words[0], os.F_OK)  # the interpreter's own words tell it
+    if not known or missing or _special() or any(map(_customized, _search())):
         os.execv(python, [python, *arguments])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(address)

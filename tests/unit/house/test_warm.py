@@ -75,6 +75,11 @@ def test_it_ends_the_same(tmp_path: Path, end: str) -> None:
     assert forked[2].splitlines()[-1:] == fresh[2].splitlines()[-1:]
 
 
+def test_a_program_that_does_not_exist_is_told_by_the_interpreter(tmp_path: Path) -> None:
+    forked, fresh = _both(["absent.py"], tmp_path, LANG="C.UTF-8")
+    assert forked == fresh and fresh[0] == 2 and "can't open file" in fresh[2]
+
+
 def test_a_signal_to_the_client_reaches_the_program(tmp_path: Path) -> None:
     program = "import signal, sys\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\nprint('here', flush=True)\n"
     (tmp_path / "waits.py").write_text(f"{program}while True:\n    signal.pause()\n")
