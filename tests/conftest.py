@@ -46,7 +46,7 @@ _FOLDERS = ("cluster", "recipes", "faults", "web", "golden", "unit")
 
 @pytest.hookimpl(tryfirst=True)  # xdist's own hook puts the groups into the names of tests: they must be known by then
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under `-n 4 --dist loadgroup`: a group for each file, its tests on the real Slurm apart, one for Unix accounts.
+    """Under `-n 4 --dist loadgroup`: a group for each file, for its tests on Slurm or with Horovod; one for accounts.
 
     What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
     do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,
@@ -68,14 +68,19 @@ def _group(item: pytest.Item) -> str:
     if item.get_closest_marker("gridengine"):
         return "gridengine"
     place = "accounts" if item.path.stem.endswith("_users") else item.path.relative_to(HERE).as_posix()
-    return place + "".join(f" {name}" for name in ("slurm", "slow") if item.get_closest_marker(name))
+    marks = "".join(f" {name}" for name in ("slurm", "slow") if item.get_closest_marker(name))
+    return place + marks + (" horovod" if _horovod(item) else "")
+
+
+def _horovod(item: pytest.Item) -> bool:
+    return item.get_closest_marker("slow") is not None and "horovod" in item.nodeid
 
 
 def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     slow, slurm, shared = (item.get_closest_marker(name) is not None for name in ("slow", "slurm", "gridengine"))
     folder = item.path.relative_to(HERE).parts[0]
     rank = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
-    return slow, slow and "horovod" in item.nodeid, not (slurm or shared), rank
+    return slow, _horovod(item), not (slurm or shared), rank
 
 
 @pytest.fixture(scope="session")

@@ -77,6 +77,7 @@ def pairs(
     """All that are asked for (`-k`), submitted at once."""
     pytest.importorskip("torch")
     backend = SlurmBackend(slurm)
+    backend.trains = True
     folder = tmp_path_factory.mktemp("breakages")
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     asked = {item.callspec.params["one"]["name"] for item in items if item.module is request.module}

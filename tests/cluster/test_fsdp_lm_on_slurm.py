@@ -1,6 +1,5 @@
 """The shards of torch-fsdp-lm meet on two nodes of the real Slurm; a dead rank ends the job and is named."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -8,12 +7,12 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+from support.backends import Backend, LocalBackend, Site, SlurmBackend, json_lines, until
 from support.patience import STRETCH
+from support.rank_process import rank_process
 
 LIMIT = STRETCH * 60.0
 """Seconds from the death of a rank to the end of its job."""
@@ -42,6 +41,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
     if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
         pytest.skip("no mpirun")
+    backend.trains = True
     made = Site(backend, tmp_path / "project")
     nodes, per_node = (2, 1) if scheduler == "slurm" else (1, 2)
     keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 1800}
@@ -66,7 +66,7 @@ def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> No
 
     run = site.submit(*SMALL, "-p", "steps=10000000", "-p", "checkpoint_every=0")
     until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 200)
-    os.kill(_program(run, 1), signal.SIGKILL)
+    os.kill(rank_process(run, 1), signal.SIGKILL)
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=LIMIT)
     assert state["state"] == "FAILED", state
     died = run.rank_events(1)[-1]
@@ -74,17 +74,3 @@ def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> No
     assert 0 <= run.job_events[-1]["t"] - died["t"] < LIMIT
     assert (state["first_rank"], state["first_host"], state["first_signal"]) == (1, hosts[1], 9)
     assert f"rank 1 on {hosts[1]}" in site.run("status", "--no-ask", run.id).decode()
-
-
-def _program(run: Run, rank: int) -> int:
-    """Return the number, on this machine, of a rank's Python."""
-    wanted: set[Any] = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            variables = set((path / "environ").read_bytes().split(b"\0"))
-            if b"train.py" in words[1:3] and b"python" in words[0] and wanted <= variables:
-                found.append(int(path.name))
-    (pid,) = found
-    return pid

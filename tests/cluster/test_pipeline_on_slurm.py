@@ -1,6 +1,5 @@
 """Stages of pipeline-lm on two nodes of the real Slurm learn what one process learns; a dead rank's stage is named."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -8,13 +7,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+from support.backends import Backend, LocalBackend, Site, SlurmBackend, json_lines, until
 from support.paths import RECIPES
 from support.patience import STRETCH
+from support.rank_process import rank_process
 from support.training import Training, good
 
 LIMIT = STRETCH * 60.0
@@ -40,6 +39,7 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     scheduler, launcher = request.param
     backend: Backend
     backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
+    backend.trains = True
     made = Site(backend, tmp_path / "project")
     nodes, per_node = (2, 2) if scheduler == "slurm" else (1, 4)
     keys = {"launcher": launcher, "nodes": nodes, "processes": 4, "processes_per_node": per_node, "walltime": 1800}
@@ -77,7 +77,7 @@ def test_two_nodes_learn_what_one_process_learns_and_a_dead_rank_is_named(site: 
     endless = ("-p", "batch_size=2", "-p", "steps=10000000", "-p", "checkpoint_every=0", "-p", "stages=2")
     run = site.submit(*SMALL, *endless)
     until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 200)
-    os.kill(_program(run, 3), signal.SIGKILL)
+    os.kill(rank_process(run, 3), signal.SIGKILL)
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", "CANCELLED", seconds=LIMIT)
     assert state["state"] == "FAILED", state
     died = run.rank_events(3)[-1]
@@ -86,17 +86,3 @@ def test_two_nodes_learn_what_one_process_learns_and_a_dead_rank_is_named(site: 
     assert (state["first_rank"], state["first_host"], state["first_signal"]) == (3, hosts[3], 9)
     logs = "".join(run.log(path.stem) for path in (run.path / "logs").glob("rank-*.log"))
     assert "stage 1, replica 1 (rank 3) does not answer" in logs, logs[-4000:]
-
-
-def _program(run: Run, rank: int) -> int:
-    """Return the number, on this machine, of a rank's Python."""
-    wanted: set[Any] = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            variables = set((path / "environ").read_bytes().split(b"\0"))
-            if b"train.py" in words[1:3] and b"python" in words[0] and wanted <= variables:
-                found.append(int(path.name))
-    (pid,) = found
-    return pid

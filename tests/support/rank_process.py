@@ -1,0 +1,25 @@
+"""Which process of this machine is the program of a rank, also inside the virtual nodes."""
+
+import contextlib
+from pathlib import Path
+
+from support.backends import Run
+
+
+def rank_process(run: Run, rank: int, script: str = "train.py") -> int:
+    """Return the number of the Python that runs `script`; with `Backend.trains` of the client, which passes signals on.
+
+    Raises ValueError if there is not exactly one.
+    """
+    wanted = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            variables = set((path / "environ").read_bytes().split(b"\0"))
+            if words[1:3] == [b"-I", b"-S"]:  # python -I -S client.py SOCKET python train.py …
+                words = words[5:]
+            if script.encode() in words[1:3] and b"python" in words[0] and wanted <= variables:
+                found.append(int(path.name))
+    (pid,) = found
+    return pid
