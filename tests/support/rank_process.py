@@ -6,8 +6,8 @@ from pathlib import Path
 from support.backends import Run
 
 
-def rank_process(run: Run, rank: int, script: str = "train.py") -> int:
-    """Return the number of the Python that runs `script`; with `Backend.trains` of the client, which passes signals on.
+def rank_process(run: Run, rank: int) -> int:
+    """Return the number of the Python of `train.py`: with `Backend.trains` of the client, which passes on signals.
 
     Raises ValueError if there is not exactly one.
     """
@@ -19,7 +19,7 @@ def rank_process(run: Run, rank: int, script: str = "train.py") -> int:
             variables = set((path / "environ").read_bytes().split(b"\0"))
             if words[1:3] == [b"-I", b"-S"]:  # python -I -S client.py SOCKET python train.py …
                 words = words[5:]
-            if script.encode() in words[1:3] and b"python" in words[0] and wanted <= variables:
+            if b"train.py" in words[1:3] and b"python" in words[0] and wanted <= variables:
                 found.append(int(path.name))
     (pid,) = found
     return pid
