@@ -105,9 +105,12 @@ class Recorder:
         if self.state == "failed":  # it is ended for the program's own profiler
             return
         rank = rank_of_process()
-        made = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
-        profiler.export_chrome_trace(made)
-        os.replace(made, os.path.join(self.folder, "rank-%d.json.gz" % rank))
+        if self.refused:
+            self._put("note", {"schema_version": 1, "reason": self.refused})
+        else:
+            made = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
+            profiler.export_chrome_trace(made)
+            os.replace(made, os.path.join(self.folder, "rank-%d.json.gz" % rank))
         self.state = "written"
         self._put("info", self.info())
 
@@ -131,7 +134,7 @@ class Recorder:
             "complete": self.state == "complete",
             "seconds": {
                 "before": seconds[self.skip : self.begin - 1],
-                "recorded": seconds[first:last],
+                "recorded": [] if self.refused else seconds[first:last],
                 "after": seconds[last + 1 :],
             },
             "peak_bytes": {"process": process_peak()},
@@ -167,13 +170,23 @@ class Recorder:
                 self.profiler.stop()  # writes what was recorded so far, if that has begun
             if self.state == "written":
                 self.note_complete()
-            elif self.state in ("waiting", "recording"):
+            elif self.state in ("waiting", "recording") and not self._told():
                 reason = "steps" if self.ends else no_steps()
                 self._put(
                     "note", {"schema_version": 1, "reason": reason, "steps": len(self.ends), "needed": self.needed}
                 )
         except Exception as error:
             self.fail(error)
+
+    def _told(self) -> bool:
+        """Return whether another process has written for this rank: those that a program starts only look like it."""
+        name = os.path.join(self.folder, "rank-%d." % rank_of_process())
+        return not self.ends and any(os.path.exists(name + kind) for kind in ("json.gz", "info.json", "note.json"))
+
+    @property
+    def refused(self) -> str:
+        """Why the profiler records nothing of this process, empty where it does."""
+        return str(getattr(self.profiler, "refused", ""))
 
     @property
     def needed(self) -> int:
@@ -283,7 +296,7 @@ def attach_tensorflow(module: Any, recorder: Recorder) -> None:
         )
 
         def stepped(caller: Any) -> None:
-            if "tensorflow" not in sys.modules or keras_backend() not in ("", "tensorflow"):
+            if "tensorflow" not in sys.modules or trace.keras_backend() not in ("", "tensorflow"):
                 return
             if not recorder.ends:
                 recorder.engine, recorder.other_profiler = "tensorflow", trace.TensorflowProfiler
@@ -293,12 +306,6 @@ def attach_tensorflow(module: Any, recorder: Recorder) -> None:
 
         recorder.calls = trace.Calls(stepped)
     recorder.calls.watch(module)
-
-
-def keras_backend() -> str:
-    """Return what Keras 3 computes with, empty where it is not loaded."""
-    module = sys.modules.get("keras.src.backend.config")  # type: Any
-    return str(module.backend()) if module is not None else ""
 
 
 class ModuleWatch:

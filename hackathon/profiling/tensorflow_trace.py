@@ -111,6 +111,8 @@ class TensorflowProfiler:
 
     convert = None  # type: Any
     """(folder, ends of steps, number of the first step) → its events: `tensorflow_events.events_in`."""
+    refused = ""
+    """Why nothing is recorded, a reason of the recorder's notes: `follower`."""
 
     def __init__(self, warm_up: int, active: int, rank: int, processes: int, on_trace_ready: Any) -> None:
         self.warm_up, self.active, self.rank, self.processes = warm_up, active, rank, processes
@@ -121,7 +123,11 @@ class TensorflowProfiler:
         self.events = []  # type: list[Any]
 
     def start(self) -> None:
-        """Record from here on. Raises what TensorFlow raises when another profiler runs."""
+        """Record from here on, unless `follows()`. Raises what TensorFlow raises when another profiler runs."""
+        if follows():
+            self.refused = "follower"
+            self.ends.append(now())
+            return
         profiler = sys.modules["tensorflow"].profiler.experimental  # type: Any
         self.folder = tempfile.mkdtemp(prefix="hackathon-profile-")
         try:
@@ -142,12 +148,17 @@ class TensorflowProfiler:
 
     def step(self) -> None:
         """Take notice of the end of a step; the last one ends the recording."""
-        self.mark()
+        if self.refused:
+            self.ends.append(now())
+        else:
+            self.mark()
         if len(self.ends) > self.warm_up + self.active:
             self.stop()
 
     def stop(self) -> None:
         """Record nothing more, and write what there is; a second call does nothing."""
+        if self.refused:
+            self.on_trace_ready(self)
         if not self.folder:
             return
         folder, self.folder = self.folder, ""
@@ -179,6 +190,29 @@ class TensorflowProfiler:
             value["distributedInfo"] = {"backend": "tf", "rank": self.rank, "world_size": self.processes}
         with gzip.open(path, "wt") as stream:
             json.dump(value, stream)
+
+
+def keras_backend() -> str:
+    """Return what Keras 3 computes with, empty where it is not loaded."""
+    module = sys.modules.get("keras.src.backend.config")  # type: Any
+    return str(module.backend()) if module is not None else ""
+
+
+def follows() -> bool:
+    """Return whether another process resolves the collectives of this one: of several workers, all but the first.
+
+    Such a process must not be recorded. It waits for that answer from one thread to another, and TensorFlow's profiler
+    joins both ends of what began on one thread and ended on another by pointers that are no longer valid
+    (`TraceMeRecorder::Consume`, up to 2.21 at least): `free(): invalid pointer`, or a wrong event. Of 6 recordings of
+    two workers 2 died of it.
+    """
+    module = sys.modules.get("tensorflow.python.eager.context")  # type: Any
+    context = module.context() if module is not None else None
+    leader = getattr(context, "_collective_leader", None)
+    server = getattr(context, "_collective_ops_server_def", None)
+    if not leader or server is None:
+        return False
+    return bool(leader != "/job:%s/replica:0/task:%d" % (server.job_name, server.task_index))
 
 
 def tell_device(found: Any) -> None:

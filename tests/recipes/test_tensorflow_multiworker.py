@@ -201,11 +201,13 @@ def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path, environ: di
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(done.stdout)
-    assert told["processes"] == 2 and [each["steps"] for each in told["ranks"]] == [6, 6] and told["remarks"] == []
-    for rank in told["ranks"]:
-        parts = [rank[part] for part in ("data", "host", "compute", "communication", "waiting", "other")]
-        assert sum(parts) == pytest.approx(rank["seconds"], rel=0.01)
-        assert rank["compute"] > 0 and rank["communication"] + rank["waiting"] > 0, rank
+    assert told["processes"] == 2, told
+    (rank,) = told["ranks"]  # TensorFlow's profiler can crash the other one
+    assert (rank["rank"], rank["steps"], rank["unknown"]) == (0, 6, {"waiting": "missing-ranks"})
+    assert len(told["remarks"]) == 2 and "only the first is recorded" in told["remarks"][1]
+    parts = [rank[part] for part in ("data", "host", "compute", "communication", "other")]
+    assert sum(parts) == pytest.approx(rank["seconds"], rel=0.01)
+    assert rank["compute"] > 0 and rank["communication"] > 0, rank
     assert any("Conv2DBackpropFilter" in each["name"] for each in told["operators"]), told["operators"]
     assert told["communication"]["seconds"] > 0
 
@@ -274,11 +276,13 @@ def test_an_own_programs_faults_are_found_and_a_healthy_ones_are_not(tmp_path: P
         length = sum(each[3] - each[0] for each in notes)
         assert told.steps == 6 and told.seconds == pytest.approx(length / 6, rel=0.1, abs=0.002)
         for part, (begin, end) in {"data": (0, 1), "host": (1, 2), "compute": (2, 3)}.items():
-            noted = sum(each[end] - each[begin] for each in notes) / length
+            spans = [each[end] - each[begin] for each in notes]
             share = told.share(part) or 0.0
-            # on a busy machine a thread waits for a CPU between two operators: that time counts as the host's
+            # On a busy machine a thread waits for a CPU, or for Python's lock, between two operators, also within a
+            # part: that time counts as the host's. The shortest of the spans has least of it.
             less, more_of = {"data": (0.05, 0.05), "host": (0.05, 0.2), "compute": (0.2, 0.05)}[part]
-            assert noted - less <= share <= noted + more_of, (fault, part, share, noted)
+            noted = 6 * min(spans) / length, sum(spans) / length
+            assert noted[0] - less <= share <= noted[1] + more_of, (fault, part, share, noted)
         named = {each.id for each in found.findings}
         for name, begin, limit in (("loader", 0, DATA), ("host-bound", 1, HOST)):
             shares = [6 * (each[begin + 1] - each[begin]) / length for each in notes]

@@ -284,9 +284,9 @@ def _profile_of_run(run: "RunDirectory") -> "Profile":
 
     files = trace_files(run)
     if files:
-        return read_profile(list(files.values()), recordings(run), _declared_peaks(run))
+        return read_profile(list(files.values()), recordings(run), _declared_peaks(run), missing(run))
     show_tail(run.path)
-    for why in missing(run):
+    for why in sorted(missing(run), key=lambda each: each.reason == "follower"):
         text = printable(why.text)
         raise HackathonError(
             f"profile.none_{why.reason}", run=run.id[-8:], steps=why.steps, needed=why.needed, text=text

@@ -16,7 +16,7 @@ FOLDER = "profile"
 """Folder of a run in which its traces lie."""
 RANKS = 1024
 """Ranks whose traces are read."""
-REASONS = ("steps", "failed", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
+REASONS = ("steps", "failed", "follower", "optimizer", "framework", "tensorflow", "chainer", "jax", "mxnet")
 """Why a rank wrote no trace, as the recorder has it."""
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 """What the probe measures."""

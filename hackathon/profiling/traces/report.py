@@ -23,7 +23,7 @@ from hackathon.profiling.traces.findings import ProfileFinding, findings, late_r
 from hackathon.profiling.traces.intervals import length, within
 from hackathon.profiling.traces.launches import DeviceTime, device_time
 from hackathon.profiling.traces.reckoning import SECOND, RankTime, reckon, shares_of
-from hackathon.profiling.traces.recording import Recording, overhead
+from hackathon.profiling.traces.recording import NoTrace, Recording, overhead
 from hackathon.profiling.traces.roofline import Peaks, Roofline, peaks_of, roofline
 from hackathon.profiling.traces.trace import Trace, read_trace
 from hackathon.text.errors import RequestError
@@ -52,6 +52,8 @@ class Profile:
     recordings: Sequence[Recording] = ()
     declared: Peaks | None = None
     """Peaks of the GPU as the cluster's profile has them."""
+    untold: Sequence[NoTrace] = ()
+    """Why other ranks have no trace, as far as that is known."""
 
     @cached_property
     def roofline(self) -> Roofline | None:
@@ -151,6 +153,13 @@ class Profile:
         ]
         if len(self.traces) < self.shares.processes:
             found.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
+        if any(each.reason == "follower" for each in self.untold):
+            found.append(message("profile.remark_follower"))
+        found += [
+            message("profile.remark_failed", rank=each.rank, text=each.text)
+            for each in self.untold
+            if each.reason == "failed"
+        ]
         unaligned = any(clock.basis == UNALIGNED for clock in self.clocks.values())
         if unaligned:
             found.append(message("profile.remark_unaligned"))
@@ -232,8 +241,13 @@ class Profile:
         }
 
 
-def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), declared: Peaks | None = None) -> Profile:
-    """Return the profile of some ranks' traces; `declared`: peaks of the cluster's GPU.
+def profile_of(
+    traces: Sequence[Trace],
+    recordings: Sequence[Recording] = (),
+    declared: Peaks | None = None,
+    untold: Sequence[NoTrace] = (),
+) -> Profile:
+    """Return the profile of some ranks' traces; `declared`: peaks of the cluster's GPU; `untold`: why others have none.
 
     Raises RequestError when two are of one rank, or none has any time.
     """
@@ -251,15 +265,18 @@ def profile_of(traces: Sequence[Trace], recordings: Sequence[Recording] = (), de
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
         kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned),
         findings(reckoned, next((each.framework for each in by_rank.values()), "")),
-        recordings, declared,
+        recordings, declared, untold,
     )  # fmt: skip
 
 
 def read_profile(
-    files: Sequence[Path | str], recordings: Sequence[Recording] = (), declared: Peaks | None = None
+    files: Sequence[Path | str],
+    recordings: Sequence[Recording] = (),
+    declared: Peaks | None = None,
+    untold: Sequence[NoTrace] = (),
 ) -> Profile:
     """Return the profile of trace files. Raises RequestError as `read_trace` and `profile_of` do."""
-    return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings, declared)
+    return profile_of([read_trace(file, number) for number, file in enumerate(files)], recordings, declared, untold)
 
 
 def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:

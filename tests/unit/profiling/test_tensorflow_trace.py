@@ -5,6 +5,7 @@ import gzip
 import json
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from hackathon.profiling import tensorflow_events, tensorflow_trace
 from hackathon.profiling.recorder import Recorder, attach_tensorflow
 from hackathon.profiling.tensorflow_events import MARK, Plane, fields, recorded_events, without
 from hackathon.profiling.tensorflow_trace import Calls, TensorflowProfiler
+from hackathon.profiling.traces.recording import recording
 from hackathon.profiling.traces.report import Profile, read_profile
 from hackathon.text.messages import speaking
 
@@ -418,3 +420,34 @@ def test_a_recording_leaves_only_its_trace(tmp_path: Path, monkeypatch: pytest.M
     assert value["distributedInfo"] == {"backend": "tf", "rank": 1, "world_size": 2}
     steps = [each["name"] for each in value["traceEvents"] if each["name"].startswith("ProfilerStep")]
     assert steps == ["ProfilerStep#2", "ProfilerStep#3", "ProfilerStep#4"]
+
+
+@pytest.mark.parametrize("task", [0, 1])
+def test_only_the_first_of_several_workers_is_recorded(
+    task: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others can die of it: their steps are timed, and a note says why there is no trace."""
+    started: list[str] = []
+    module: Any = ModuleType("tensorflow")
+    module.__version__ = "2.21.0"
+    module.profiler = SimpleNamespace(
+        experimental=SimpleNamespace(start=started.append, stop=lambda: None, Trace=lambda name: nullcontext())
+    )
+    context: Any = ModuleType("tensorflow.python.eager.context")
+    worker = SimpleNamespace(job_name="worker", task_index=task)
+    known = SimpleNamespace(_collective_leader="/job:worker/replica:0/task:0", _collective_ops_server_def=worker)
+    context.context = lambda: known
+    monkeypatch.setitem(sys.modules, "tensorflow", module)
+    monkeypatch.setitem(sys.modules, "tensorflow.python.eager.context", context)
+    monkeypatch.setenv("HK_RANK", str(task))
+    monkeypatch.setattr(TensorflowProfiler, "convert", staticmethod(lambda *_: [("cpu_op", "a", 0.0, 1.0, 1, {})]))
+    recorder = Recorder(str(tmp_path), 2, 3, False)
+    recorder.engine, recorder.other_profiler = "tensorflow", TensorflowProfiler
+    for _ in range(recorder.needed + 4):
+        recorder.stepped(module)
+    assert recorder.state == "complete" and len(started) == (task == 0)
+    assert (tmp_path / f"rank-{task}.json.gz").exists() == (task == 0)
+    told = recording(task, json.loads((tmp_path / f"rank-{task}.info.json").read_text()))
+    assert told.complete and len(told.plain) == 6 and len(told.recorded) == (3 if task == 0 else 0)
+    if task:
+        assert json.loads((tmp_path / "rank-1.note.json").read_text())["reason"] == "follower"

@@ -15,6 +15,13 @@ FINDINGS: dict[str, tuple[str, str]] = {
         "traces of {count} of {processes} ranks: waiting cannot be told from communication",
         "{processes} ランク中 {count} ランクのトレースです。待ちと通信を区別できません",
     ),
+    "remark_follower": (
+        "of the workers of MultiWorkerMirroredStrategy only the first is recorded: TensorFlow's profiler can crash the "
+        "others",
+        "MultiWorkerMirroredStrategy のワーカーのうち、記録するのは先頭だけです。TensorFlow のプロファイラが、ほかのワーカーを"
+        "異常終了させることがあるためです",
+    ),
+    "remark_failed": ("rank {rank} could not be recorded: {text}", "ランク {rank} を記録できませんでした: {text}"),
     "remark_unaligned": (
         "too few collectives could be matched between the hosts to align their clocks: waiting for another host cannot be "
         "told from communication",

@@ -145,6 +145,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "The recorder needs torch 2.0, TensorFlow 2 or Chainer 7, and that no other profiler runs in the program.",
         "記録には torch 2.0 以降、TensorFlow 2、Chainer 7 のどれかが必要です。プログラムがほかのプロファイラを実行している間は記録できません。",
     ),
+    "none_follower": (
+        "run {run} has no trace: only the first worker of MultiWorkerMirroredStrategy is recorded, and it wrote none",
+        "実行 {run} にはトレースがありません。MultiWorkerMirroredStrategy では先頭のワーカーだけを記録しますが、その記録がありません",
+    ),
+    "none_follower_hint": (
+        "See why the run ended: hackathon diagnose {run!q}",
+        "終了の原因: hackathon diagnose {run!q}",
+    ),
     "none_optimizer": (
         "run {run} made no step of a torch optimizer, so no trace was written",
         "実行 {run} では torch のオプティマイザのステップがなかったため、トレースがありません",

@@ -64,6 +64,16 @@ def test_a_rank_without_a_trace_says_why(tmp_path: Path) -> None:
     assert read_profile(list(trace_files(run).values())).shares.processes == 1
 
 
+def test_a_profile_says_why_ranks_have_no_trace(tmp_path: Path) -> None:
+    run = run_with(tmp_path / "run", {
+        "rank-1.note.json": {"reason": "follower"}, "rank-2.note.json": {"reason": "failed", "text": "ValueError: x"},
+    })  # fmt: skip
+    gloo_traces(3, {})[0].write(tmp_path / "run/profile", packed=True)
+    found = read_profile(list(trace_files(run).values()), untold=missing(run)).remarks
+    assert any("only the first is recorded" in each for each in found)
+    assert "rank 2 could not be recorded: ValueError: x" in found
+
+
 def test_a_link_is_no_trace(tmp_path: Path) -> None:
     secret = tmp_path / "secret.json"
     secret.write_bytes(gloo_traces(1, {})[0].text())
@@ -148,6 +158,14 @@ def test_what_fails_in_the_recorder_leaves_the_program_alone(
         recorder.stepped(optimizer)
     recorder.leave()
     assert json.loads((tmp_path / "rank-0.note.json").read_text())["text"] == "ImportError: no torch.profiler"
+
+
+def test_a_helper_of_a_program_does_not_speak_for_its_rank(tmp_path: Path) -> None:
+    """Python programs that the job or the program starts have its environment, and so its rank."""
+    rank, helper = (Recorder(str(tmp_path), 2, 3, False) for _ in range(2))
+    rank.fail(ImportError("no torch.profiler"))
+    helper.leave()
+    assert json.loads((tmp_path / "rank-0.note.json").read_text())["reason"] == "failed"
 
 
 def test_a_program_that_ends_too_soon_says_how_many_steps_it_takes(
