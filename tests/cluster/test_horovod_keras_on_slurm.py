@@ -8,7 +8,7 @@ import pytest
 
 from support.backends import Site, SlurmBackend
 from support.slurm_lab.lab import SlurmLab
-from support.stacks import BUILDING, FOLDER, stack
+from support.stacks import BUILDING, FOLDER, warm_path
 
 pytestmark = [
     pytest.mark.slurm,
@@ -20,10 +20,17 @@ pytestmark = [
 
 @pytest.mark.parametrize("launcher", ["horovodrun", "mpirun"])
 def test_two_nodes_train_together(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
-    stack("horovod-keras")
+    warm = [f'PATH="{warm_path("horovod-keras")}:$PATH"']
     site = Site(SlurmBackend(slurm), tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
     site.folder.mkdir()
-    project = {"name": "small", "recipe": "horovod-keras", "cluster": "lab", "launcher": launcher, "walltime": 2400}
+    project = {
+        "name": "small",
+        "recipe": "horovod-keras",
+        "cluster": "lab",
+        "launcher": launcher,
+        "walltime": 2400,
+        "environment": warm,
+    }
     (site.folder / "project.yaml").write_text(json.dumps(project | {"nodes": 2, "parameters": {"epochs": 2}}))
     site.write_profile(processes_per_node=1, launchers=["horovodrun", "mpirun"], environment=[])
     run = site.submit()

@@ -13,7 +13,7 @@ import pytest
 
 from support.backends import Backend, PbsBackend, Site, SlurmBackend, until
 from support.patience import STRETCH
-from support.stacks import BUILDING, FOLDER, stack
+from support.stacks import BUILDING, FOLDER, warm_path
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,7 +26,7 @@ LAUNCHERS = ["horovodrun", "horovodrun-mpi", "mpirun"]
 @pytest.fixture(params=[pytest.param("slurm", marks=pytest.mark.slurm), "pbs"])
 def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     """A project around the recipe in a folder with an odd name, one process on each of two nodes."""
-    stack("horovod-torch")
+    warm = warm_path("horovod-torch")
     slurm = request.param == "slurm"
     backend: Backend = SlurmBackend(request.getfixturevalue("slurm")) if slurm else PbsBackend(tmp_path)
     if isinstance(backend, PbsBackend):  # all its hosts are this machine: the others need an address that looks remote
@@ -36,6 +36,8 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     made = Site(backend, tmp_path, {"HACKATHON_ENVS": str(FOLDER)})
     made.run("init", "--recipe", "horovod-torch", "project $(touch pwned) it's")
     made.folder = tmp_path / "project $(touch pwned) it's"
+    with (made.folder / "project.yaml").open("a") as project:
+        project.write(f"environment: ['PATH=\"{warm}:$PATH\"']\n")
     made.write_profile(processes_per_node=1, launchers=LAUNCHERS)
     yield made
     backend.stop()

@@ -12,7 +12,8 @@ import pytest
 
 from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
 from support.patience import STRETCH
-from support.stacks import FOLDER, stack
+from support.rank_process import rank_process
+from support.stacks import FOLDER, warm_path
 
 NAME = "tensorflow-multiworker"
 LIMIT = 60.0
@@ -33,12 +34,12 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
     if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
         pytest.skip("no mpirun")
-    stack(NAME)
     made = Site(backend, tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
     nodes, per_node = (2, 1) if scheduler == "slurm" else (1, 2)
     keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 3600}
     made.folder.mkdir()
-    project = {"name": "small", "recipe": NAME, "cluster": "lab", **keys}
+    warm = [f'PATH="{warm_path(NAME)}:$PATH"']
+    project = {"name": "small", "recipe": NAME, "cluster": "lab", "environment": warm, **keys}
     (made.folder / "project.yaml").write_text(json.dumps(project))
     # the submitter's PATH stays behind the environment of the recipe
     made.write_profile(processes_per_node=per_node, launchers=["local", "srun", "mpirun"], environment=[])
@@ -60,7 +61,7 @@ def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> No
 
     run = site.submit("-p", "epochs=100000", "-p", "checkpoint_every=0")
     until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 300)
-    os.kill(_program(run, 1), signal.SIGKILL)
+    os.kill(rank_process(run, 1), signal.SIGKILL)
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=3 * LIMIT)
     assert state["state"] == "FAILED", state
     died = run.rank_events(1)[-1]
@@ -70,19 +71,3 @@ def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> No
     assert f"rank 1 on {hosts[1]}" in site.run("status", "--no-ask", run.id).decode()
     cause = site.diagnosed(run)
     assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, hosts[1]), cause
-
-
-def _program(run: Run, rank: int) -> int:
-    """Return the number, on this machine, of a rank's Python."""
-    wanted = {f"HK_RUN={run.path}".encode(), f"RANK={rank}".encode()}
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            variables = set((path / "environ").read_bytes().split(b"\0"))
-        except OSError:
-            continue
-        if b"train.py" in words and words[0].startswith(b"python") and wanted <= variables:
-            found.append(int(path.name))
-    (pid,) = found
-    return pid

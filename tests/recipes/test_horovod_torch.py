@@ -62,7 +62,8 @@ class Place:
     @property
     def environ(self) -> dict[str, str]:
         foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "HOROVOD_")
-        kept = {name: value for name, value in stack_environ("horovod-torch").items() if not name.startswith(foreign)}
+        inherited = stack_environ("horovod-torch")
+        kept = {name: value for name, value in inherited.items() if not name.startswith(foreign)}
         return kept | {
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",

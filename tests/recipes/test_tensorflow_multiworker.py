@@ -20,6 +20,7 @@ from hackathon.rehearsal.profile_run import PLACE, recorder_files
 from support.backends import LocalBackend, Site
 from support.paths import RECIPES, ROOT
 from support.patience import STRETCH
+from support.ports import free_port
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
@@ -55,10 +56,13 @@ class Place:
         if processes > 1 and mpirun is None:
             pytest.skip("no mpirun")
         launcher = [str(mpirun), "-np", str(processes), "--bind-to", "none"] if processes > 1 else []
+        # else it is made of the number of mpirun, which is not the parent of what a warm Python runs
+        port = {"MASTER_PORT": str(free_port())}
         return subprocess.run(
             # a whole path: an mpirun that is called by its own puts the programs beside itself first
             [*launcher, str(shutil.which("python", path=self.environ["PATH"])), "train.py", *options],
-            cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=STRETCH * 400, check=False,
+            cwd=self.source, env=self.environ | port, capture_output=True, text=True, timeout=STRETCH * 400,
+            check=False,
         )  # fmt: skip
 
     def metrics(self) -> list[dict[str, Any]]:

@@ -10,11 +10,18 @@ import sys
 import sysconfig
 from pathlib import Path
 
+from support import warm
 from support.paths import ROOT
 
 FOLDER = ROOT / ".stacks"
 BUILDING = 3600
 """Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
+WARM = {
+    "tensorflow-multiworker": ("tensorflow", "tf_keras", "sklearn.datasets"),
+    "horovod-keras": ("tensorflow", "keras", "horovod.tensorflow.keras", "sklearn.datasets"),
+    "horovod-torch": ("torch", "torch._dynamo", "horovod.torch", "sklearn.datasets"),
+}
+"""Recipe → what its programs spend more time to import than to train."""
 FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 # read before any test changes it: packages that were once downloaded are taken from the caller's cache
 _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR") if name in os.environ}
@@ -48,15 +55,24 @@ def _create(name: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+def warm_path(name: str) -> str:
+    """Return the folder of a `python` of a recipe's environment that has imported its framework (`support.warm`)."""
+    return str(Path(warm.of_stack(stack(name), *WARM[name])).parent)
+
+
 def stack_environ(name: str) -> dict[str, str]:
-    """Return variables for a child process in which a recipe's environment is the active one, and jobs take it too."""
+    """Return variables for a child process in which a recipe's environment is the active one, and jobs take it too.
+
+    Programs that it starts itself, not its jobs, find a `python` that has imported the framework.
+    """
     path = stack(name)
+    warmed = f"{warm_path(name)}{os.pathsep}" if name in WARM else ""
     kept = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME", "CONDA_PREFIX")}
     return {
         **kept,
         "HACKATHON_ENVS": str(FOLDER),
         "VIRTUAL_ENV": str(path),
-        "PATH": f"{path}/bin{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{warmed}{path}/bin{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
 
 

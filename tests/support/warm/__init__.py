@@ -1,9 +1,9 @@
-"""Pythons that have imported already what many short processes of the tests import: torch, or this toolkit.
+"""Pythons that have imported already what many short processes of the tests import: a framework, or this toolkit.
 
-To import torch and its optimizers costs 3 s of processor time in each process, several times what a test's training
-costs; to import what `submit` needs costs several times what it does. `client.py` takes the place of the interpreter:
-it hands its arguments, environment, folder and open streams to a server that has imported the modules and forks. What
-runs is the same program in a process of its own.
+To import torch and its optimizers costs 3 s of processor time in each process, TensorFlow 5 s, several times what a
+test's training costs; to import what `submit` needs costs several times what it does. `client.py` takes the place of
+the interpreter: it hands its arguments, environment, folder and open streams to a server that has imported the modules
+and forks. What runs is the same program in a process of its own.
 """
 
 import functools
@@ -49,6 +49,17 @@ def with_torch() -> str:
 
 
 @functools.cache
+def of_stack(folder: Path, *modules: str) -> str:
+    """Return an executable that runs a program as the Python of an environment does, with modules imported beforehand.
+
+    TensorFlow starts no thread before the first operation, so what has imported it may fork. What programs tell it
+    before they import it has to be told to the server: that they want Keras 2, where it is a package of its own.
+    """
+    told = {"TF_CPP_MIN_LOG_LEVEL": "2", **({"TF_USE_LEGACY_KERAS": "1"} if "tf_keras" in modules else {})}
+    return _serve(modules, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **told}, str(folder / "bin/python"))
+
+
+@functools.cache
 def with_toolkit() -> str:
     """Return an executable that runs `-m hackathon …` as this Python does, with the toolkit imported beforehand.
 
@@ -59,16 +70,16 @@ def with_toolkit() -> str:
     return _serve([*(name for name in found if not name.startswith(apart)), "held_rules"], {})
 
 
-def _serve(modules: tuple[str, ...] | list[str], environment: dict[str, str]) -> str:
+def _serve(modules: tuple[str, ...] | list[str], environment: dict[str, str], interpreter: str = sys.executable) -> str:
     """Start a server, which ends with this process and takes its folder away, and return its command."""
     folder = Path(tempfile.mkdtemp(prefix="hk-warm-", dir="/tmp"))  # a short path: a unix socket lies in it
     command = folder / "python"
     # isolated and without `site`: it has to start quickly
-    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), sys.executable]
+    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), interpreter]
     command.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
     command.chmod(0o755)
     ready, told = os.pipe()
-    command_line = [sys.executable, str(HERE / "server.py"), str(folder / "socket"), str(told), *modules]
+    command_line = [interpreter, str(HERE / "server.py"), str(folder / "socket"), str(told), *modules]
     _SERVERS.append(
         subprocess.Popen(command_line, env=os.environ | environment, pass_fds=[told], stdin=subprocess.PIPE, cwd="/")
     )
