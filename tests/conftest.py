@@ -1,5 +1,6 @@
 """Shared by all tests: an own home, and no skip that nobody knows of in CI."""
 
+import gc
 import itertools
 import os
 import signal
@@ -26,6 +27,8 @@ pytest_plugins = ["support.injected", "support.slurm_lab.fixture", "support.grid
 
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
+CORE_ENDED = HERE.parent / ".stacks" / "core-ended"
+"""Is there once the first of the slow tests has run, which come after the others."""
 
 
 _NUMBERS = itertools.count()
@@ -62,6 +65,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=_turn)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported and collected, which stays to the end, out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def _group(item: pytest.Item) -> str:
@@ -128,8 +138,11 @@ _ENDS = {False: 0.0, True: 0.0}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note when the core of the tests is through, for CI's account."""
-    _ENDS["slow" in report.keywords] = time.time()
+    """Note when the core of the tests is through: for CI's account, and for what it begins then."""
+    slow = "slow" in report.keywords
+    if slow and not _ENDS[slow] and CORE_ENDED.parent.is_dir():
+        CORE_ENDED.touch()
+    _ENDS[slow] = time.time()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -14,6 +14,7 @@ from support import warm
 from support.paths import ROOT
 
 FOLDER = ROOT / ".stacks"
+COMPILER = str(Path(__file__).with_name("quick_compiler") / "c++")
 BUILDING = 3600
 """Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
 WARM = {
@@ -49,7 +50,7 @@ def _create(name: str) -> tuple[int, str, str]:
         }
         done = subprocess.run(
             [sys.executable, "-m", "hackathon", "env", "create", name, "--cluster", "laptop", "--json"],
-            cwd=ROOT, env={**kept, **_CACHE, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en"},
+            cwd=ROOT, env={**kept, **_CACHE, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en", "CXX": COMPILER},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
