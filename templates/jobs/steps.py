@@ -73,6 +73,8 @@ class Recorder:
         self.others = self.steps = 0
         self.calls = self.each = self.regular = 0
         """Calls of optimizers in this step and in the last one, and steps in a row with as many."""
+        self.last = 0.0
+        """When the last step ended, s since 1970."""
         self.asleep = 0
         """Such calls until the marks are wanted again."""
         self.sleep = self.awake = None  # type: Any
@@ -146,6 +148,7 @@ class Recorder:
             self._switch(now)
             self._keep(now)
         self.steps += 1
+        self.last = time.time()
         self.regular = self.regular + 1 if self.calls == self.each else 0
         self.calls, self.each = 0, self.calls
         number = (self.steps - SKIPPED) // BLOCK
@@ -171,6 +174,7 @@ class Recorder:
 
     def called(self) -> None:
         """Take notice of a call of an optimizer while there are no marks."""
+        self.last = time.time()
         self.asleep -= 1
         if self.asleep <= 0 and not self.over:
             self.awake()
@@ -298,6 +302,7 @@ class Recorder:
                 {
                     "schema_version": 1, "framework": self.framework, "device": self.device,
                     "steps": self.steps + -self.asleep // max(1, self.each),
+                    "last_step": round(self.last, 3),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }

@@ -14,6 +14,7 @@ from hackathon.diagnosis.order import RulePlace
 from hackathon.diagnosis.render_finding import line_number
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.profiling.outside import FOLDER
 from hackathon.runs import states
 from hackathon.text.json_fields import moment_of
 
@@ -99,6 +100,13 @@ class Standstill:
             (float(each[0]["t"]) for each in facts.rank_events.values() if each and each[0].get("t")), default=0
         )
         written = max(stack.written for stack in self._stacks.values())
+        told = [
+            moment
+            for listed in facts.rank_events.values()
+            for each in listed
+            if each.get("event") == "told" and (moment := moment_of(each.get("t"))) is not None
+        ]
+        ending = min(told, default=None)
         printed = []
         for path in rank_files(facts.path / "logs", ".log"):
             try:
@@ -106,7 +114,10 @@ class Standstill:
             except OSError:
                 return False
             if found.st_size:
-                printed.append(self._told_of(rank_of(path)) or found.st_mtime)
+                moment = self._told_of(rank_of(path)) or found.st_mtime
+                if ending is not None and moment >= int(ending):
+                    moment = self._last_step(rank_of(path), ending) or moment
+                printed.append(moment)
         if not printed:  # nobody knows how long its steps last: only what waits for others by name counts
             return written - began >= QUIET and any(stack.in_collective for stack in self._stacks.values())
         newest = max(printed)
@@ -118,6 +129,22 @@ class Standstill:
         listed = self._facts.rank_events.get(rank, ()) if self._facts is not None else ()
         told = next((each for each in listed if each.get("event") == "told"), {})
         return moment_of(told.get("printed"))
+
+    def _last_step(self, rank: int, ending: float) -> float | None:
+        """Return when the last step of a rank ended that raised an exception while the run was being ended.
+
+        A signal does not reach all nodes at once: who waits for a rank that is gone already prints an exception, and
+        when it had printed before is no longer known. What its recorder wrote after that knows all its steps.
+        """
+        raised = any(end.tracebacks for end, file in zip(self._ends, self._files, strict=True) if file.rank == rank)
+        if self._facts is None or not raised:
+            return None
+        name = f"{FOLDER}/rank-{rank}.json"
+        try:
+            written = (self._facts.path / name).lstat().st_mtime
+        except OSError:
+            return None
+        return moment_of(self._facts.run.files.json(name).get("last_step")) if written >= ending else None
 
     def _last_words(self, rank: int) -> Evidence | None:
         """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""

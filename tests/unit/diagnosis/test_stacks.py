@@ -68,6 +68,12 @@ class Run:
         (self.path / "events" / f"rank-{rank}.jsonl").write_text("".join(lines))
         return self
 
+    def write_steps(self, rank: int, last: float, written: float) -> None:
+        """Write what a rank's recorder knows of its steps."""
+        (self.path / "steps").mkdir()
+        self.write(f"steps/rank-{rank}.json", {"schema_version": 1, "steps": 5, "last_step": last})
+        os.utime(self.path / f"steps/rank-{rank}.json", (written, written))
+
     def found(self) -> tuple[str, tuple[int, ...], str]:
         """Return (rule, ranks, place in the program) of what is said to be the cause."""
         root = diagnose_run(RunDirectory(self.path)).root
@@ -95,6 +101,28 @@ def test_ranks_that_wait_in_two_lines_wait_for_each_other(tmp_path: Path) -> Non
 def test_gradients_that_one_rank_never_hands_over(tmp_path: Path) -> None:
     run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20)).rank(1, LOAD, main(12))
     assert run.found() == ("hang-stacks", (1,), "data.py:7")
+
+
+@pytest.mark.parametrize(
+    ("last", "fresh", "raised", "rule"),
+    [(-300, True, True, "hang-stacks"), (-1, True, True, "job-walltime"), (-300, False, True, "job-walltime"),
+     (-300, True, False, "job-walltime")],
+)  # fmt: skip
+def test_a_rank_that_raises_since_another_was_ended_first(
+    tmp_path: Path, last: float, fresh: bool, raised: bool, rule: str
+) -> None:
+    """Signals reach nodes one after the other. What it had printed before is not known, but when its last step was."""
+    run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20)).rank(1, LOAD, main(12))
+    log = run.path / "logs" / "rank-0.log"
+    lines = 'Traceback (most recent call last):\n  File "train.py", line 20, in main\nRuntimeError: Connection closed\n'
+    with log.open("a") as stream:
+        stream.write(lines if raised else "step 100 loss 0.009\n")
+    os.utime(log, (NOW, NOW))
+    for rank, printed in ((0, NOW), (1, NOW - 300)):
+        events = run.path / "events" / f"rank-{rank}.jsonl"
+        events.write_text(events.read_text().replace('"event": "told"', f'"event": "told", "printed": {printed}'))
+    run.write_steps(0, NOW + last, NOW + 0.1 if fresh else NOW - 20)
+    assert run.found()[0] == rule
 
 
 def test_what_a_watchdog_names_gets_its_line(tmp_path: Path) -> None:
