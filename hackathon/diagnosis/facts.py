@@ -20,6 +20,7 @@ from hackathon.runs.record import RunRecord
 from hackathon.runs.states import RunStatus
 from hackathon.schedulers.advice import commands_of
 from hackathon.text.files import objects, open_regular, read_json
+from hackathon.text.json_fields import moment_of
 from hackathon.text.messages import message
 from hackathon.text.units import format_size, format_walltime
 
@@ -78,6 +79,12 @@ class RunFacts:
         """Rank → its events, in the order written."""
         found = written.rank_events(self.path)
         return {rank: [each for each in listed if _attempt(each) == self.attempt] for rank, listed in found.items()}
+
+    @cached_property
+    def first_told(self) -> float | None:
+        """When the first rank was sent a signal from outside; None when none was."""
+        listed = (each for events in self.rank_events.values() for each in events if each.get("event") == "told")
+        return min((moment for each in listed if (moment := moment_of(each.get("t"))) is not None), default=None)
 
     @cached_property
     def first_failure(self) -> written.Failure | None:

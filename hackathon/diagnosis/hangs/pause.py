@@ -44,7 +44,9 @@ def pause_of(facts: RunFacts) -> Pause | None:
 
     Standing still: no line of a Meter or a log for QUIET seconds and QUIET_LINES times the longest pause before.
     """
-    ended = _told_to_end(facts)
+    ended = facts.first_told
+    if ended is None and facts.status is not None:
+        ended = facts.status.t_ended
     began = min((moment for each in facts.rank_events.values() if each and (moment := moment_of(each[0].get("t")))),
                 default=None)  # fmt: skip
     if ended is None:
@@ -70,16 +72,6 @@ def pause_of(facts: RunFacts) -> Pause | None:
         return None
     seconds = ended - max(times)
     return Pause(seconds, step) if seconds >= max(QUIET, QUIET_LINES * longest) else None
-
-
-def _told_to_end(facts: RunFacts) -> float | None:
-    told = [
-        moment
-        for listed in facts.rank_events.values()
-        for each in listed
-        if each.get("event") == "told" and (moment := moment_of(each.get("t"))) is not None
-    ]
-    return min(told, default=facts.status.t_ended if facts.status is not None else None)
 
 
 def _printed(facts: RunFacts, path: Path) -> float | None:

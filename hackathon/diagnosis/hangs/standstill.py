@@ -100,13 +100,7 @@ class Standstill:
             (float(each[0]["t"]) for each in facts.rank_events.values() if each and each[0].get("t")), default=0
         )
         written = max(stack.written for stack in self._stacks.values())
-        told = [
-            moment
-            for listed in facts.rank_events.values()
-            for each in listed
-            if each.get("event") == "told" and (moment := moment_of(each.get("t"))) is not None
-        ]
-        ending = min(told, default=None)
+        ending = facts.first_told
         printed = []
         for path in rank_files(facts.path / "logs", ".log"):
             try:
