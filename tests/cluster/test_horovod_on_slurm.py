@@ -13,6 +13,7 @@ import pytest
 
 from support.backends import Backend, PbsBackend, Site, SlurmBackend, until
 from support.patience import STRETCH
+from support.rank_process import rank_process
 from support.stacks import BUILDING, FOLDER, warm_path
 
 pytestmark = [
@@ -82,7 +83,7 @@ def test_a_killed_rank_on_the_other_node_ends_the_job(site: Site, launcher: str)
     metrics = run.path / "metrics/rank-0.jsonl"
     until(lambda: metrics.exists() and metrics.stat().st_size, f"training; see {run.path}/logs", seconds=120)
     hosts = _hosts(site, run)
-    os.kill(_trainer(run.path, 1), signal.SIGKILL)
+    os.kill(rank_process(run, 1), signal.SIGKILL)
     killed = time.time()
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=120)
     assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
@@ -90,16 +91,3 @@ def test_a_killed_rank_on_the_other_node_ends_the_job(site: Site, launcher: str)
     cause = site.diagnosed(run)
     assert (cause["part"], cause["evidence"]["rank"], cause["evidence"]["host"]) == ("hardware", 1, hosts[1]), cause
     assert run.job_events[-1]["event"] == "ended" and run.job_events[-1]["t"] - killed < STRETCH * 60
-
-
-def _trainer(run: Path, rank: int) -> int:
-    """Return the process of a rank's training; nodes are virtual, so it is one of this machine."""
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            variables = (path / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"train.py" in words and {f"HK_RUN={run}".encode(), f"HK_RANK={rank}".encode()} <= set(variables):
-            return int(path.name)
-    raise AssertionError(f"no rank {rank} of {run}")
