@@ -71,8 +71,10 @@ def main():
     meter = Meter(every_steps=25, show=True)
     rank_sum = comm.allreduce_obj(me.rank + 1)
     difference, largest = check_gradients(model, comm, train[: args.batch_size], device)
-    if not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    wrong = not difference <= 1e-3 * largest or rank_sum != me.world_size * (me.world_size + 1) // 2
+    if comm.allreduce_obj(int(wrong)):  # found by one, all end: nobody waits for a process that is gone
         meter.final(gradient_check=difference, rank_sum=rank_sum)
+        comm.allreduce_obj(0)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
 
     optimizer = training_optimizer(args.lr, model, comm, args.double_buffering)

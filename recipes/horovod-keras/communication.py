@@ -88,7 +88,7 @@ def flat_weights(net: tf.keras.Model) -> numpy.ndarray:
 
 def over_ranks(number: float) -> float:
     """Return the sum of all processes' numbers."""
-    return float(hvd.allreduce(tf.constant(number, tf.float64), op=hvd.Sum, name="sum"))
+    return float(hvd.allreduce(tf.constant(float(number), tf.float64), op=hvd.Sum, name="sum"))
 
 
 def from_rank_zero(number: int) -> int:

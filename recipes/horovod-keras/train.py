@@ -77,8 +77,9 @@ def main() -> None:
         numbers["gradient_check"] = difference
         # half precision keeps 11 bits of each rank's gradient, and of their sum
         wrong |= not difference <= (5e-3 if args.compression == "fp16" else 1e-3) * largest
-    if wrong:
+    if over_ranks(wrong):  # found by one, all end: nobody waits for a process that is gone
         meter.final(**numbers)
+        over_ranks(0)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
 
     watch = Watch(args, me, data.steps, meter, Stopper(from_rank_zero))
@@ -102,6 +103,7 @@ def main() -> None:
             right = (net(images, training=False).numpy().argmax(axis=1) == labels).sum()
             numbers["accuracy"] = over_ranks(right) / data.test_size
     meter.final(**numbers)
+    over_ranks(0)  # the launcher ends the others when one fails: all have written by now
     if not math.isfinite(numbers["weights_apart"]):
         sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weights_apart"] <= 1e-4:

@@ -79,8 +79,9 @@ def main() -> None:
         difference, largest = check_gradients(optimizer, net, loss_of, next(data.epoch(0)))
         numbers["gradient_check"] = difference
         wrong |= not difference <= (5e-3 if args.compression == "fp16" else 1e-3) * largest
-    if wrong:
+    if over_ranks(wrong):  # found by one, all end: nobody waits for a process that is gone
         meter.final(**numbers)
+        over_ranks(0)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
 
     should_stop = Stopper(from_rank_zero)
@@ -119,6 +120,7 @@ def main() -> None:
         if data.test and not stopped:
             numbers["accuracy"] = evaluate(net, data)
     meter.final(**numbers)
+    over_ranks(0)  # the launcher ends the others when one fails: all have written by now
     if not math.isfinite(numbers["weights_apart"]):
         sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weights_apart"] <= 1e-4:

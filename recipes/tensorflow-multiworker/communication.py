@@ -1,5 +1,6 @@
 """How the processes join, what they exchange, and the check that they train one network together."""
 
+import contextlib
 import os
 from collections.abc import Callable
 
@@ -44,11 +45,21 @@ class Exchange:
 
     def sum(self, number: float) -> float:
         """Return the sum of all processes' numbers."""
-        return float(self._sum(tf.constant(number, tf.float32)))
+        return float(self._sum(tf.constant(float(number), tf.float32)))
 
     def from_rank_zero(self, number: int) -> int:
         """Return rank 0's number, below 2²⁴, on every rank."""
         return int(self.sum(number if self._rank == 0 else 0))
+
+    def leave(self) -> None:
+        """Return when this process may end; the last that every process calls.
+
+        The others read their part of a sum from this process, also when it has its own already: if it ended then, they
+        would fail. Who has the second sum knows that all have the first, so nothing is lost if others have left.
+        """
+        self.sum(0)
+        with contextlib.suppress(tf.errors.OpError):
+            self.sum(0)
 
 
 def averaged(gradients: list[tf.Tensor]) -> list[tf.Tensor]:

@@ -51,9 +51,11 @@ def main() -> None:
     rank_sum = int(over_ranks(me.rank + 1, device))
     with step.precision(cache_enabled=False):  # two backwards, each with its own copies of the weights
         difference, largest = check_gradients(model, net, loss_of, step.micro.first(next(data.epoch(0))))
-    right = difference <= tolerance(args.hook, me.world_size, args.amp) * largest
-    if not right or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    wrong = not difference <= tolerance(args.hook, me.world_size, args.amp) * largest
+    wrong |= rank_sum != me.world_size * (me.world_size + 1) // 2
+    if over_ranks(wrong, device):  # found by one, all end: nobody waits for a process that is gone
         meter.final(gradient_check=difference, rank_sum=rank_sum)
+        over_ranks(0, device)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
     if args.compile:
         model = torch.compile(model)  # around DDP: it splits at the buckets, so that all-reduce and backward overlap
@@ -99,6 +101,7 @@ def main() -> None:
         if noise and (found := noise.estimate()):
             numbers.update(found.numbers())
     meter.final(**numbers)
+    over_ranks(0, device)  # the launcher ends the others when one fails: all have written by now
     if not math.isfinite(numbers["weight_spread"]):
         sys.exit("the weights are not finite, the loss diverged: take a smaller --lr or more --warmup-epochs")
     if not numbers["weight_spread"] <= 1e-4:

@@ -86,11 +86,11 @@ def main() -> None:
     meter = Meter(every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
     difference, largest = check_gradients(model, net, loss_of, micro.first(next(data.epoch(0))))
-    if (
-        not difference <= tolerance(args.hook, me.world_size) * largest
-        or rank_sum != me.world_size * (me.world_size + 1) // 2
-    ):
+    wrong = not difference <= tolerance(args.hook, me.world_size) * largest
+    wrong |= rank_sum != me.world_size * (me.world_size + 1) // 2
+    if over_ranks(wrong, device):  # found by one, all end: nobody waits for a process that is gone
         meter.final(gradient_check=difference, rank_sum=rank_sum)
+        over_ranks(0, device)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
 
     torch.manual_seed(args.seed + 1 + me.rank)  # from here on each rank has its own dropout

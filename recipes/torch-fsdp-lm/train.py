@@ -44,8 +44,11 @@ def main() -> None:
     meter = Meter(unit="tokens", every_steps=25, show=True)
     rank_sum = int(over_ranks(me.rank + 1, device))
     difference, largest = check_gradients(model, loss_of, sample, mean)
-    if not difference <= ROUNDING[args.precision] * largest or rank_sum != me.world_size * (me.world_size + 1) // 2:
+    wrong = not difference <= ROUNDING[args.precision] * largest
+    wrong |= rank_sum != me.world_size * (me.world_size + 1) // 2
+    if over_ranks(wrong, device):  # found by one, all end: nobody waits for a process that is gone
         meter.final(gradient_check=difference, rank_sum=rank_sum)
+        over_ranks(0, device)  # the launcher ends the others when one fails: all have written by now
         sys.exit("gradient check failed: the processes do not train one network together")
     loss_in = torch.compile(loss_of) if args.compile else loss_of
     if args.compile:
