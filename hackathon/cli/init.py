@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @named("init")
-@click.argument("folder", required=False, default=".", type=click.Path(file_okay=False, path_type=Path))
+@click.argument("folder", required=False, default=".", type=click.Path(path_type=Path))
 @click.option("--recipe", metavar="NAME", help=message("help.option_recipe"))
 @click.option("--command", "words", metavar="TEXT", help=message("help.option_command"))
 @click.option("--name", metavar="NAME", help=message("help.option_name"))
@@ -38,6 +38,7 @@ def command(
     from_log: Path | None,
     parameter: tuple[tuple[str, str], ...],
 ) -> None:
+    import shlex
     import shutil
 
     from hackathon.config import load
@@ -46,6 +47,9 @@ def command(
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
 
+    if folder.exists() and not folder.is_dir():
+        line = {".py": "python ", ".sh": "bash "}.get(folder.suffix, "./") + shlex.quote(folder.name)
+        raise RequestError("cli.init_program", file=folder, command=f"hackathon init --command {shlex.quote(line)}")
     folder = folder.resolve()
     path = folder / "project.yaml"
     if path.exists():

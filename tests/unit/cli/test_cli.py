@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -320,6 +321,22 @@ def test_init_refuses_a_recipe_that_its_name_does_not_lead_to(
     assert run(["init", "--recipe", f"./new/recipes/{name}", "--cluster", "laptop", "new"]) == 0
     assert run(["render", "new"]) == 0
     assert run(["init", "--recipe", name, "--cluster", "laptop", "other"]) == (0 if name == "torch-ddp" else 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("train.py", "python train.py"), ("run.sh", "bash run.sh"), ("my run.py", "python 'my run.py'"), ("a", "./a")],
+)
+def test_init_of_a_program_names_the_command_that_works(
+    project: Path, capsys: pytest.CaptureFixture[str], name: str, line: str
+) -> None:
+    (project / name).write_text("print(1)\n")
+    assert run(["init", name]) == 2
+    printed = capsys.readouterr().err
+    assert f"{name} is a file" in printed and not (project / "project.yaml").exists()
+    words = shlex.split(printed.split("`")[-2])
+    assert words[1:3] == ["init", "--command"] and words[3] == line
+    assert run(words[1:]) == 0
 
 
 def test_init_around_own_code_changes_nothing_of_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -140,7 +140,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "give either --recipe NAME or --command TEXT",
         "--recipe 名前 か --command コマンド のどちらか一方を指定してください",
     ),
-    "init_one_of_hint": ("`hackathon recipes` lists recipes", "レシピの一覧は `hackathon recipes`"),
+    "init_one_of_hint": (
+        "`hackathon recipes` lists recipes; for a program of your own: `hackathon init --command 'python train.py'`",
+        "レシピの一覧は `hackathon recipes`。自分のプログラムなら `hackathon init --command 'python train.py'`",
+    ),
+    "init_program": (
+        "{file} is a file; `init` takes the folder of the project",
+        "{file} はファイルです。`init` にはプロジェクトのフォルダを指定してください",
+    ),
+    "init_program_hint": (
+        "for a program of your own, in the folder where it is: `{command}`",
+        "自分のプログラムなら、そのフォルダで `{command}` を実行してください",
+    ),
     "recipe_elsewhere": (
         "a project names its recipe, and this name does not lead to {folder}",
         "project.yaml にはレシピ名を書きますが、この名前では {folder} が見つかりません",
