@@ -154,6 +154,15 @@ StorageLoc=slurm_acct_db
 """
 
 
+def mpi_conf() -> str:
+    """Return mpi.conf.
+
+    With Slurm 22.05's other fence, the tree, a process may leave before its peers are ready for its first message: 9 of
+    264 steps on two nodes crashed in MPI_Init (Open MPI 4.1), none of 1,051 with the ring.
+    """
+    return "PMIxCollFence=ring\n"
+
+
 def gres_conf(layout: Layout) -> str:
     """Return gres.conf: pretended GPUs."""
     return "".join(

@@ -170,6 +170,7 @@ class SlurmLab:
         layout, etc = self.layout, self.directory / "etc"
         layout.conf.write_text(slurm_files.slurm_conf(layout))
         (etc / "gres.conf").write_text(slurm_files.gres_conf(layout))
+        (etc / "mpi.conf").write_text(slurm_files.mpi_conf())
         # slurmd always loads a cgroup plug-in; this one starts where nothing is mounted.
         (etc / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         (etc / "hosts").write_text(slurm_files.hosts(layout))
