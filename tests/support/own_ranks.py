@@ -111,6 +111,7 @@ def train(fault: str, rank: int, scale: float, out: Path) -> None:
             truth["entered"].append(moment[0])
             truth["left"].append(left)
     (out / f"truth-{rank}.json").write_text(json.dumps(truth))
+    del model  # a DDP model that goes after its group may deadlock with Gloo's thread (PyTorch 2.13)
     dist.destroy_process_group()
 
 

@@ -17,6 +17,7 @@ from hackathon.schedulers.local.commands import Local
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.uptime import uptime
 from support.paths import ROOT
+from support.patience import until
 from support.runs import FakeScheduler, new_run
 
 
@@ -260,3 +261,4 @@ def test_a_refused_folder_is_no_uncertain_submission(tmp_path: Path, monkeypatch
     for name in ("HACKATHON_LOCAL_DIR", "HACKATHON_LOCAL_SLOTS_DIR"):
         monkeypatch.setenv(name, environment[name])
     assert submit(RunDirectory(run), Local())  # without `again`: nobody needs to be sure of anything
+    until(lambda: "SUCCEEDED" in cli("status").stdout, "the job")  # its folder goes when the test ends
