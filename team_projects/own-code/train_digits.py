@@ -106,7 +106,7 @@ def main():
             test(model.module if world_size > 1 else model, device, test_loader)
 
     if world_size > 1:
-        del model  # before its group: otherwise the program may hang here (Gloo, PyTorch 2.13)
+        del model  # before its group, or Gloo may hang at the end (PyTorch 2.13)
         dist.destroy_process_group()
 
 
