@@ -14,6 +14,7 @@ from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.logs.values import number, whole
+from hackathon.profiling.outside import FOLDER as STEPS
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
@@ -40,6 +41,8 @@ TELEMETRY = 32 << 20
 """Bytes of the tables of all hosts that are held, about."""
 LONGEST_HEAD = 1000
 """Bytes of a table's first line."""
+RANKS = 64
+"""Ranks that are asked for their first step: all make it together."""
 
 
 class RunFacts:
@@ -85,6 +88,35 @@ class RunFacts:
         """When the first rank was sent a signal from outside; None when none was."""
         listed = (each for events in self.rank_events.values() for each in events if each.get("event") == "told")
         return min((moment for each in listed if (moment := moment_of(each.get("t"))) is not None), default=None)
+
+    @cached_property
+    def begun(self) -> float | None:
+        """When the first rank's process began; None when no rank told."""
+        first = (moment_of(events[0].get("t")) for events in self.rank_events.values() if events)
+        return min((moment for moment in first if moment is not None), default=None)
+
+    def stepping_since(self, last: float) -> float | None:
+        """Return when the first step ended, as far as a recorder saw it before `last`, else `begun`.
+
+        What comes before (imports, a data set) may take far longer than the time between two lines of a training.
+        """
+        return min((moment for moment in self._first_steps if moment < last), default=self.begun)
+
+    @cached_property
+    def _first_steps(self) -> list[float]:
+        told = (moment_of(self.steps(rank).get("first_step")) for rank in sorted(self.rank_events)[:RANKS])
+        return [moment for moment in told if moment is not None]
+
+    def steps(self, rank: int) -> Mapping[str, Any]:
+        """Return what a rank's recorder wrote of its steps; empty when there is nothing that can be read."""
+        return self.run.files.json(_steps_file(rank))
+
+    def steps_written(self, rank: int) -> float | None:
+        """Return when a rank's recorder wrote last; None when it did not."""
+        try:
+            return (self.path / _steps_file(rank)).lstat().st_mtime
+        except OSError:
+            return None
 
     @cached_property
     def first_failure(self) -> written.Failure | None:
@@ -268,6 +300,10 @@ def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dic
                     yield line if number else {**line, "gap": True}
     except OSError:
         return
+
+
+def _steps_file(rank: int) -> str:
+    return f"{STEPS}/rank-{rank}.json"
 
 
 def _attempt(line: Mapping[str, Any]) -> int:

@@ -73,8 +73,8 @@ class Recorder:
         self.others = self.steps = 0
         self.calls = self.each = self.regular = 0
         """Calls of optimizers in this step and in the last one, and steps in a row with as many."""
-        self.last = 0.0
-        """When the last step ended, s since 1970."""
+        self.first = self.last = 0.0
+        """When the first and the last step ended, s since 1970."""
         self.asleep = 0
         """Such calls until the marks are wanted again."""
         self.sleep = self.awake = None  # type: Any
@@ -149,6 +149,7 @@ class Recorder:
             self._keep(now)
         self.steps += 1
         self.last = time.time()
+        self.first = self.first or self.last
         self.regular = self.regular + 1 if self.calls == self.each else 0
         self.calls, self.each = 0, self.calls
         number = (self.steps - SKIPPED) // BLOCK
@@ -302,7 +303,7 @@ class Recorder:
                 {
                     "schema_version": 1, "framework": self.framework, "device": self.device,
                     "steps": self.steps + -self.asleep // max(1, self.each),
-                    "last_step": round(self.last, 3),
+                    "first_step": round(self.first, 3), "last_step": round(self.last, 3),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }

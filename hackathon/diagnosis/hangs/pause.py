@@ -47,8 +47,6 @@ def pause_of(facts: RunFacts) -> Pause | None:
     ended = facts.first_told
     if ended is None and facts.status is not None:
         ended = facts.status.t_ended
-    began = min((moment for each in facts.rank_events.values() if each and (moment := moment_of(each[0].get("t")))),
-                default=None)  # fmt: skip
     if ended is None:
         return None
     times, step, longest = [], None, 0.0
@@ -66,7 +64,7 @@ def pause_of(facts: RunFacts) -> Pause | None:
         if printed > ended + 1:  # by its time nothing is known: the file was copied, or written to afterwards
             return None
         times.append(printed)
-        if not longest and began is not None:
+        if not longest and (began := facts.stepping_since(printed)) is not None:
             longest = max(longest, (printed - began) / max(1, _lines(path)))
     if not times or not longest:
         return None

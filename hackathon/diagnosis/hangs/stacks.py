@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.hangs.hang import Hang
-from hackathon.diagnosis.log_tails import is_own
+from hackathon.diagnosis.log_tails import Traceback, is_own
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.text.files import open_regular
 
@@ -19,6 +19,11 @@ LONGEST = 256 << 10
 """Bytes at the end of a rank's file that are read: a stack has 100 frames at most."""
 _HEAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):")
 _FRAME = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
+_RAISED = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+), in (?P<function>.*)')
+_LOST = re.compile(
+    r"(?i)connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|remote (?:process|worker)|\bpeer\b"
+)
+"""What an exception says of a rank whose partner is gone."""
 # What a rank is in while it waits for others: PyTorch's gradients are averaged in `backward`, and its results are
 # awaited in `synchronize` and `item`.
 _WAITING = re.compile(
@@ -113,6 +118,21 @@ def read_stack(path: Path) -> Stack | None:
             break
         frames.append(Frame(match["path"], int(match["line"][:9]), match["function"][:200]))
     return Stack(rank_of(path), tuple(frames), begin + 1 if size <= LONGEST else None, written) if frames else None
+
+
+def stack_of_loss(rank: int, raised: Traceback, written: float) -> Stack | None:
+    """Return where a rank waited for another one that was gone then, by the exception; None for any other exception."""
+    if not _LOST.search(raised.exception):
+        return None
+    frames: list[Frame] = []
+    for line in raised.lines:
+        text = line.read.text
+        if text.startswith("Traceback"):  # of several that are chained the last one says where it was
+            frames = []
+        elif match := _RAISED.match(text):
+            frames.append(Frame(match["path"], int(match["line"][:9]), match["function"][:200]))
+    found = Stack(rank, tuple(reversed(frames)), None, written)
+    return found if found.waits else None
 
 
 def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:

@@ -8,13 +8,12 @@ from hackathon.config.rule import Rule
 from hackathon.diagnosis.facts import NOT_KNOWN, RunFacts
 from hackathon.diagnosis.findings import Evidence
 from hackathon.diagnosis.hangs.hang import QUIET, QUIET_LINES, WORDS, Hang, find_hang, last_steps
-from hackathon.diagnosis.hangs.stacks import Stack, find_elsewhere, stacks_of
-from hackathon.diagnosis.log_tails import End, alike
+from hackathon.diagnosis.hangs.stacks import Stack, find_elsewhere, stack_of_loss, stacks_of
+from hackathon.diagnosis.log_tails import End, alike, last_tracebacks, look_around
 from hackathon.diagnosis.order import RulePlace
 from hackathon.diagnosis.render_finding import line_number
 from hackathon.diagnosis.scan import LogFile
 from hackathon.logs.metrics import rank_files, rank_of
-from hackathon.profiling.outside import FOLDER
 from hackathon.runs import states
 from hackathon.text.json_fields import moment_of
 
@@ -83,7 +82,28 @@ class Standstill:
         facts = self._facts
         if facts is None or facts.status is None or facts.status.state == states.SUCCEEDED:
             return {}
-        return {stack.rank: stack for stack in stacks_of(facts.path)}
+        found = {stack.rank: stack for stack in stacks_of(facts.path)}
+        return found | {rank: stack for rank, stack in self._lost.items() if rank not in found or not found[rank].waits}
+
+    @cached_property
+    def _lost(self) -> dict[int, Stack]:
+        """Rank → where it waited for another one that was ended before it.
+
+        Signals reach the nodes one after the other: who waits for a rank that is gone raises an exception before it is
+        told to end, and its last stack is of its way out, if it leaves any.
+        """
+        facts = self._facts
+        if facts is None or facts.first_told is None:
+            return {}
+        made = {}
+        for each in last_tracebacks(self._ends, self._files):
+            file = self._files[each.file]
+            rank = file.rank if each.rank is None else each.rank
+            if rank is None or look_around(file, each.at, Evidence(file.name, None, "", rank)).went_on:
+                continue
+            if (stack := stack_of_loss(rank, each, facts.first_told)) is not None:
+                made[rank] = stack
+        return made
 
     @cached_property
     def _stood_still(self) -> bool:
@@ -96,9 +116,6 @@ class Standstill:
             return False
         if facts.failed_by_itself:  # the others waited for it
             return False
-        began = min(
-            (float(each[0]["t"]) for each in facts.rank_events.values() if each and each[0].get("t")), default=0
-        )
         written = max(stack.written for stack in self._stacks.values())
         ending = facts.first_told
         printed = []
@@ -113,10 +130,10 @@ class Standstill:
                     moment = self._last_step(rank_of(path), ending) or moment
                 printed.append(moment)
         if not printed:  # nobody knows how long its steps last: only what waits for others by name counts
-            return written - began >= QUIET and any(stack.in_collective for stack in self._stacks.values())
+            return written - (facts.begun or 0) >= QUIET and any(stack.in_collective for stack in self._stacks.values())
         newest = max(printed)
         lines = max((alike(line.read.text for line in end.lines) for end in self._ends), default=0) or 1
-        return written - newest >= max(QUIET, QUIET_LINES * (newest - began) / lines)
+        return written - newest >= max(QUIET, QUIET_LINES * (newest - (facts.stepping_since(newest) or 0)) / lines)
 
     def _told_of(self, rank: int) -> float | None:
         """Return when a rank had printed last when it was told to end: its shell prints `Terminated` after that."""
@@ -127,18 +144,15 @@ class Standstill:
     def _last_step(self, rank: int, ending: float) -> float | None:
         """Return when the last step of a rank ended that raised an exception while the run was being ended.
 
-        A signal does not reach all nodes at once: who waits for a rank that is gone already prints an exception, and
-        when it had printed before is no longer known. What its recorder wrote after that knows all its steps.
+        When it had printed before is no longer known, but its recorder knows all steps up to its last writing. What
+        came between that and the end is taken for steps.
         """
         raised = any(end.tracebacks for end, file in zip(self._ends, self._files, strict=True) if file.rank == rank)
         if self._facts is None or not raised:
             return None
-        name = f"{FOLDER}/rank-{rank}.json"
-        try:
-            written = (self._facts.path / name).lstat().st_mtime
-        except OSError:
-            return None
-        return moment_of(self._facts.run.files.json(name).get("last_step")) if written >= ending else None
+        written = self._facts.steps_written(rank)
+        last = moment_of(self._facts.steps(rank).get("last_step"))
+        return None if written is None or last is None else last + max(0.0, ending - written)
 
     def _last_words(self, rank: int) -> Evidence | None:
         """Return the last line that a rank printed, None when it printed nothing that is known to be its own."""

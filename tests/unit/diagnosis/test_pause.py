@@ -114,3 +114,13 @@ def test_a_line_that_is_printed_once_hides_no_pause(tmp_path: Path) -> None:
         log.write_text("".join(f"step {n} loss 0.5\n" for n in range(300)) + "saving a checkpoint\n")
         os.utime(log, (NOW - 160, NOW - 160))
     assert "stood still" in words(run)
+
+
+@pytest.mark.parametrize("first", [330, None])
+def test_the_time_before_the_first_step_is_no_pause(tmp_path: Path, first: float | None) -> None:
+    """Ten lines in 750 s would be one in 75 s; ten in the 180 s since the first step are one in 18 s."""
+    run = made(tmp_path, printed=150, every=75)
+    if first is not None:
+        (run / "steps").mkdir()
+        (run / "steps/rank-0.json").write_text(json.dumps({"steps": 9, "first_step": NOW - first}))
+    assert ("; it stood still for 2 min 30 s before that" in words(run)) == (first is not None)

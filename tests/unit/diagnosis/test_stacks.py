@@ -68,10 +68,11 @@ class Run:
         (self.path / "events" / f"rank-{rank}.jsonl").write_text("".join(lines))
         return self
 
-    def write_steps(self, rank: int, last: float, written: float) -> None:
+    def write_steps(self, rank: int, last: float, written: float, first: float = NOW - 700) -> None:
         """Write what a rank's recorder knows of its steps."""
-        (self.path / "steps").mkdir()
-        self.write(f"steps/rank-{rank}.json", {"schema_version": 1, "steps": 5, "last_step": last})
+        (self.path / "steps").mkdir(exist_ok=True)
+        told = {"schema_version": 1, "steps": 5, "first_step": first, "last_step": last}
+        self.write(f"steps/rank-{rank}.json", told)
         os.utime(self.path / f"steps/rank-{rank}.json", (written, written))
 
     def found(self) -> tuple[str, tuple[int, ...], str]:
@@ -104,14 +105,17 @@ def test_gradients_that_one_rank_never_hands_over(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "fresh", "raised", "rule"),
-    [(-300, True, True, "hang-stacks"), (-1, True, True, "job-walltime"), (-300, False, True, "job-walltime"),
-     (-300, True, False, "job-walltime")],
+    ("last", "written", "raised", "rule"),
+    [(-300, 0.1, True, "hang-stacks"), (-1, 0.1, True, "job-walltime"), (-300, -20, True, "hang-stacks"),
+     (-300, -290, True, "job-walltime"), (-300, 0.1, False, "job-walltime")],
 )  # fmt: skip
 def test_a_rank_that_raises_since_another_was_ended_first(
-    tmp_path: Path, last: float, fresh: bool, raised: bool, rule: str
+    tmp_path: Path, last: float, written: float, raised: bool, rule: str
 ) -> None:
-    """Signals reach nodes one after the other. What it had printed before is not known, but when its last step was."""
+    """Signals reach nodes one after the other. What it had printed before is not known, but when its last step was.
+
+    A rank may be killed before its recorder wrote once more; of the time since it wrote last nothing is known.
+    """
     run = Run(tmp_path, 2).rank(0, *BACKWARD, main(20)).rank(1, LOAD, main(12))
     log = run.path / "logs" / "rank-0.log"
     lines = 'Traceback (most recent call last):\n  File "train.py", line 20, in main\nRuntimeError: Connection closed\n'
@@ -121,7 +125,51 @@ def test_a_rank_that_raises_since_another_was_ended_first(
     for rank, printed in ((0, NOW), (1, NOW - 300)):
         events = run.path / "events" / f"rank-{rank}.jsonl"
         events.write_text(events.read_text().replace('"event": "told"', f'"event": "told", "printed": {printed}'))
-    run.write_steps(0, NOW + last, NOW + 0.1 if fresh else NOW - 20)
+    run.write_steps(0, NOW + last, NOW + written)
+    assert run.found()[0] == rule
+
+
+LOST = """Traceback (most recent call last):
+  File "/work/source/train.py", line 20, in main
+    loss.backward()
+  File "{torch}/_tensor.py", line 630, in backward
+    torch.autograd.backward(
+  File "{torch}/autograd/graph.py", line 865, in _engine_run_backward
+    return run_backward(
+RuntimeError: [gloo/transport/tcp/pair.cc:553] {message}
+"""
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize(
+    ("message", "behind", "found"),
+    [
+        ("Connection closed by peer [10.0.0.2]:3968", "Terminated\n", ("hang-stacks", (1,), "data.py:7")),
+        ("Connection closed by peer [10.0.0.2]:3968", "step 101 loss 0.1\nstep 102 loss 1\n", ("job-walltime", (), "")),
+        ("size mismatch", "", ("job-walltime", (), "")),
+    ],
+)  # fmt: skip
+def test_a_rank_on_its_way_out_had_waited(
+    tmp_path: Path, message: str, behind: str, found: tuple[str, tuple[int, ...], str], left: bool
+) -> None:
+    """It raised since another one was ended first; its last stack is of what it did after that, if there is any."""
+    out = ("/opt/lib/python3.11/weakref.py:666 _exitfunc",) if left else ()
+    run = Run(tmp_path, 2).rank(0, *out).rank(1, LOAD, main(12))
+    log = run.path / "logs" / "rank-0.log"
+    with log.open("a") as stream:
+        stream.write(LOST.format(torch=TORCH, message=message) + behind)
+    os.utime(log, (NOW - 300, NOW - 300))
+    assert run.found() == found
+
+
+@pytest.mark.parametrize(
+    ("quiet", "first", "rule"), [(120, -300, "hang-stacks"), (20, -300, "job-walltime"), (120, None, "job-walltime")]
+)
+def test_a_long_start_is_no_pause_between_lines(tmp_path: Path, quiet: float, first: float | None, rule: str) -> None:
+    """Ten lines in 680 s would be one in 68 s; but the first step ended 500 s after the start, so it is one in 18 s."""
+    run = Run(tmp_path, 2, quiet=quiet).rank(0, *REDUCE, main(15), printed=10).rank(1, LOAD, main(12), printed=10)
+    if first is not None:
+        run.write_steps(0, NOW - quiet, NOW, first=NOW + first)
     assert run.found()[0] == rule
 
 
