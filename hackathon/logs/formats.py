@@ -41,6 +41,8 @@ LONGEST = 2048
 """Characters of a line that the regular expressions see: what they cost may grow with the square of it."""
 RANKS = 4096
 """Ranks of one log that are told apart: prefixes come from the program's output too."""
+COARSE = 0.1
+"""Share by which a rate may be off, since few digits were printed, from which on it is called coarse."""
 LOG_LIMIT = 16 << 20
 """Bytes of a Chainer log file that are read."""
 
@@ -203,6 +205,11 @@ class Speaker:
                 found[name, metric] = value * (processes if metric in form.per_process else 1)
         return found
 
+    @property
+    def coarse(self) -> set[str]:
+        """Formats whose last rate was printed with so few digits that it may be off by more than COARSE."""
+        return {form.name for form, reader in self._ranks.get(self._speaks or 0, ()) if reader.rounding > COARSE}
+
 
 def expected(program: str) -> list[Format]:
     """Return the formats that a program's text promises by what it imports, in the table's order."""
@@ -213,7 +220,9 @@ def expected(program: str) -> list[Format]:
 def read_formats(
     logs: Sequence[Path], shared: Path, folders: Iterable[Path], *, processes: int, torn: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return what the formats tell of a run: metric → final number, and metric → how sure it is (`words.settled`).
+    """Return what the formats tell of a run: metric → final number, and metric → how sure it is.
+
+    How sure: as `words.settled` has it, or `coarse` where few digits were printed.
 
     `logs`: those of the ranks, lowest first; the first that tells anything speaks, and where that is no rate in the
     words of many programs, those behind it until one tells a rate. `shared`: the log that holds all ranks, read as the
@@ -221,8 +230,12 @@ def read_formats(
     formats did not. `torn`: the last lines are whole though they have no end. Memory does not grow with the logs.
     """
     found: dict[tuple[str, str], float] = {}
+    coarse: set[str] = set()
     for path in [*logs, shared]:
-        for name, value in _spoken(path, FORMATS, path == shared, processes, torn).items():
+        speaker = _heard(path, FORMATS, path == shared, torn)
+        told, before = speaker.finish(processes), {form for form, _ in found}
+        coarse |= speaker.coarse - before
+        for name, value in told.items():
             found.setdefault(name, value)
         if any(form != WORDS.name or metric in WORDS.throughput for form, metric in found):
             break
@@ -233,8 +246,8 @@ def read_formats(
     for (form, metric), value in sorted(found.items(), key=lambda each: order.index(each[0][0])):
         if form != WORDS.name:
             chosen.setdefault(metric, value)
-    told = {metric: value for (form, metric), value in found.items() if form == WORDS.name}
-    values, sure = settled(told, _sum_of_all(told, logs, processes, torn), processes)
+    words = {metric: value for (form, metric), value in found.items() if form == WORDS.name}
+    values, sure = settled(words, _sum_of_all(words, logs, processes, torn), processes)
     # what a framework prints is known better than words that stand in the same lines
     paced, scored = any(name in RATES for name in chosen), any(name not in UNITS for name in chosen)
     for metric, value in values.items():
@@ -242,16 +255,15 @@ def read_formats(
             sure.pop(metric, None)
         else:
             chosen[metric] = value
-    return chosen, sure
+    rough = {metric for (form, metric), value in found.items() if form in coarse and chosen.get(metric) == value}
+    return chosen, sure | dict.fromkeys(rough & set(RATES), "coarse")
 
 
-def _spoken(
-    path: Path, formats: Iterable[Format], shared: bool, processes: int, torn: bool
-) -> dict[tuple[str, str], float]:
+def _heard(path: Path, formats: Iterable[Format], shared: bool, torn: bool) -> Speaker:
     speaker = Speaker(formats, shared=shared)
     for line in read_lines(path, torn=torn):
         speaker.read(line)
-    return speaker.finish(processes)
+    return speaker
 
 
 def _sum_of_all(told: Mapping[str, float], logs: Sequence[Path], processes: int, torn: bool) -> dict[str, float]:
@@ -261,7 +273,7 @@ def _sum_of_all(told: Mapping[str, float], logs: Sequence[Path], processes: int,
         return {}
     sums = dict.fromkeys(wanted, 0.0)
     for path in logs:
-        spoken = _spoken(path, [WORDS], False, processes, torn)
+        spoken = _heard(path, [WORDS], False, torn).finish(processes)
         sums = {name: known + spoken[WORDS.name, name] for name, known in sums.items() if (WORDS.name, name) in spoken}
         if not sums:
             break

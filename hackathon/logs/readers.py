@@ -19,6 +19,8 @@ Found = Iterator[tuple[str, float]]
 class Reader(Protocol):
     """What every format has."""
 
+    rounding: float
+    """Half a unit of the last digit of the rate that was told last, as a share of it; 0 where it has enough digits."""
     open: bool
     """True while the next line belongs to the format without having one of its marks (the rows of a table)."""
 
@@ -33,6 +35,7 @@ class Plain:
     """The base of readers that need no following lines."""
 
     open = False
+    rounding = 0.0
 
     def read(self, line: str) -> Iterable[tuple[str, float]]:
         """Yield nothing; readers replace it."""
@@ -159,25 +162,27 @@ class _Bars(Plain):
     """
 
     def __init__(self) -> None:
-        self._on_its_way: float | None = None
+        self._on_its_way: tuple[float, float] | None = None
         self._full = False
 
     def _new_epoch(self) -> Found:
         yield from self.finish()
         self._full = False
 
-    def _rate(self, current: int, total: int, rate: float | None) -> Found:
+    def _rate(self, current: int, total: int, rate: float | None, rounding: float = 0.0) -> Found:
+        shown = (rate, rounding) if rate else None
         if current < total:
-            self._on_its_way = rate or self._on_its_way
+            self._on_its_way = shown or self._on_its_way
         elif not self._full:
-            self._on_its_way = self._on_its_way or rate
+            self._on_its_way = self._on_its_way or shown
             yield from self.finish()
             self._full = True
 
     def finish(self) -> Found:
         """Yield the rate of an epoch that was cut off."""
         if self._on_its_way:
-            yield "steps_per_s", self._on_its_way
+            rate, self.rounding = self._on_its_way
+            yield "steps_per_s", rate
         self._on_its_way = None
 
 
@@ -210,20 +215,26 @@ class Keras(_Bars):
             self._training = False
         self._total = total
         if self._training:
-            yield from self._rate(current, total, self._steps_per_s(line, bar, total))
+            yield from self._rate(current, total, *self._steps_per_s(line, bar, total))
         for name, text in self._pair.findall(line, bar.start()):
             value = number(text)
             if name not in _NOT_METRICS and value is not None:
                 yield name if self._training else f"test_{name}", value
 
-    def _steps_per_s(self, line: str, bar: re.Match[str], total: int) -> float | None:
-        """Return the rate by the finer of two rounded times: of a step, and of the whole epoch when it has ended."""
+    def _steps_per_s(self, line: str, bar: re.Match[str], total: int) -> tuple[float | None, float]:
+        """Return the rate by the finer of two rounded times: of a step, and of the whole epoch when it has ended.
+
+        And how far it may be off: both times are whole numbers.
+        """
         printed = float(bar[3])
         if whole(bar[1]) == total:
             elapsed = self._elapsed.search(line, bar.end(2))
             if elapsed and float(elapsed[1]) > printed:
-                return total / float(elapsed[1])
-        return 1 / (printed * self._seconds[bar[4]]) if printed else None
+                return total / float(elapsed[1]), 0.5 / float(elapsed[1])
+        if not printed:
+            return None, 0.0
+        last_digit = 10.0 ** -len(bar[3].partition(".")[2])
+        return 1 / (printed * self._seconds[bar[4]]), 0.5 * last_digit / printed
 
 
 class Lightning(_Bars):

@@ -22,6 +22,7 @@ SEVERITIES = {
     "base-mismatch": CHECK,
     "warm-up-included": CHECK,
     "unsure-metric": CHECK,
+    "coarse-metric": CHECK,
     "super-linear": CHECK,
     "noise": CHECK,
 }

@@ -322,6 +322,22 @@ def test_a_rate_of_which_nobody_says_whose_it_is(make: Make, line: str, metrics:
     assert set(judged(run)) == ({"unsure-metric"} if doubted else set())
 
 
+@pytest.mark.parametrize(
+    ("times", "doubted"),
+    [
+        (("1s 9ms", "0s 1ms", "0s 1ms"), True), (("1s 9ms", "0s 4ms"), True), (("2s 9ms", "2s 1ms"), True),
+        (("1s 1ms", "0s 12ms"), False), (("0s 1ms", "0s 850us"), False), (("1s 9ms", "0s 5ms"), False),
+        (("21s 9ms", "20s 1ms"), False),
+    ],
+)  # fmt: skip
+def test_a_rate_of_one_digit_is_coarse(make: Make, times: tuple[str, ...], doubted: bool) -> None:
+    """Keras prints whole milliseconds: `1ms/step` is anything from half of that to one and a half."""
+    run = make(1, **command("python", "train.py"))
+    epochs = (f"Epoch {n}/9\n94/94 [====] - {told}/step - loss: 0.5" for n, told in enumerate(times, 1))
+    run.log(0, *"\n".join(epochs).splitlines())
+    assert set(judged(run)) == ({"coarse-metric"} if doubted else set())
+
+
 def test_one_process_needs_no_group(make: Make) -> None:
     run = make(1, **command("python", "train.py"))
     run.program("import torch\n")

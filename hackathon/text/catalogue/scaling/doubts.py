@@ -85,6 +85,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "出力からは、{metric} が 1 プロセスの値か全 {processes} プロセスの値かがわかりません（全体の値とみなしています）。total という語か "
         "GPU あたりの単位を付けて表示するか、`metrics:` に `ranks: sum` と書いてください",
     ),
+    "coarse_metric": (
+        "{metric} may be off by more than 10 %: it comes from a time that was printed with one digit. Give each step more work, "
+        "or use the Meter",
+        "{metric} には 10 % を超える誤差がありえます（1 桁で表示された時間から計算しています）。1 ステップの計算量を増やすか、Meter を"
+        "使ってください",
+    ),
     "super_linear": (
         "the efficiency of {efficiency} % is higher than the noise of the repeats explains",
         "効率 {efficiency} % は、繰り返しのばらつきでは説明できないほど高い値です",
