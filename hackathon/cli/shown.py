@@ -197,7 +197,10 @@ def show_run(
             click.echo(f"{doubt_mark([doubt])}: {doubt_text(doubt)}")
         if record.metrics_from != RUN:
             click.echo(message("suggest.from_project"))
+        doubted = {(doubt.id, doubt.values.get("metric")) for doubt in result.doubts}
         for name, how in result.sure.items():
+            if (f"{how}-metric", name) in doubted:  # said above
+                continue
             click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
     if state.state == "SUCCEEDED" and result.value is None and metric is None:
         from hackathon.cli.study.suggest import pointer

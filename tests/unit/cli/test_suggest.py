@@ -160,6 +160,20 @@ def test_a_rate_that_is_read_anyway_is_only_proposed_as_a_comment(
     assert "samples_per_s = 312.5 samples/s" in printed and all(line.startswith("#") for line in printed.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("text", "processes", "word"),
+    [("Epoch 1/1\n94/94 [====] - 0s 2ms/step - loss: 0.5\n", 1, "one digit"), ("812.0 samples/s\n" * 3, 2, "taken")],
+)
+def test_how_sure_a_number_is_stands_there_once(
+    project: Path, capsys: pytest.CaptureFixture[str], text: str, processes: int, word: str
+) -> None:
+    _run(project, text, processes=processes)
+    capsys.readouterr()
+    assert run(["results", "abcdefgh"]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if word in each]
+    assert line.startswith("to be checked: ")
+
+
 def test_nothing_is_proposed_for_what_is_no_throughput(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _run(project, SILENT)
     assert run(["results", "--suggest"]) == 2
