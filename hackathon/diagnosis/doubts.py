@@ -31,8 +31,6 @@ BY_TEXT = {
     "divided-batch": ("work-mismatch", "divided"),
 }
 """Rule about a program's text → (id, kind) of the doubt."""
-OF_SURE = {"unsure": "unsure-metric", "coarse": "coarse-metric"}
-"""How sure a number is (`logs.formats.read_formats`) → id of the doubt."""
 APART = {"": worlds.several_worlds, "launched": worlds.own_launcher, "spawned": worlds.own_ranks}
 """Kind of the doubt `several-worlds` → what shows it."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
@@ -58,8 +56,8 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     found += _check_failed(record, numbers)
     found += _warm_up(facts, record, numbers)
     false = any(SEVERITIES[each.id] == FALSE for each in found)
-    if not false and (how := numbers.sure.get(numbers.metric)) in OF_SURE and numbers.value is not None:
-        found.append(Doubt(OF_SURE[how], {"metric": numbers.metric, "processes": str(record.processes)}))
+    if not false and (how := numbers.sure.get(numbers.metric)) in ("unsure", "coarse") and numbers.value is not None:
+        found.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
     return RunJudgement(tuple(found), training.samples_per_step(facts))
 
 

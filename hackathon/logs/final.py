@@ -32,7 +32,7 @@ class Numbers:
     unit: str = ""
     """Of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, of those that customary words told (`logs.words.settled`)."""
+    """Metric → how sure it is, where that is said (`logs.formats.read_formats`)."""
 
     @property
     def value(self) -> float | None:

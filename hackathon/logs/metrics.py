@@ -61,7 +61,7 @@ def read_metrics(
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
     `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
     have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. `sure` is
-    given metric → how sure it is (`logs.words.settled`) for those that customary words told. `meters`: the Meters'
+    given metric → how sure it is (`logs.formats.read_formats`), where that is said. `meters`: the Meters'
     files where others read them, too. Memory does not grow with the logs. Patterns of somebody else's run, and those
     that may take long, are looked for in a process of its own. Raises RequestError for a pattern that is not a regular
     expression or takes too long.

@@ -20,7 +20,7 @@ class Reader(Protocol):
     """What every format has."""
 
     rounding: float
-    """Half a unit of the last digit of the rate that was told last, as a share of it; 0 where it has enough digits."""
+    """Half a unit of the last digit of the rate that was told last, as a share of it; 0: not looked at."""
     open: bool
     """True while the next line belongs to the format without having one of its marks (the rows of a table)."""
 

@@ -57,7 +57,7 @@ class RunResult:
     work: float | None = None
     """Samples of a step over all processes; None when it did not tell."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, of those that customary words told (`logs.words.settled`)."""
+    """Metric → how sure it is, where that is said (`logs.formats.read_formats`)."""
     shares: RunShares | None = None
     """Where the time of its steps goes; None when it did not tell."""
 

@@ -18,8 +18,8 @@ FOLDER = "stacks"
 LONGEST = 256 << 10
 """Bytes at the end of a rank's file that are read: a stack has 100 frames at most."""
 _HEAD = re.compile(r"(?:Current thread|Thread) 0x[0-9a-f]+ .*\(most recent call first\):")
-_FRAME = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+) in (?P<function>.*)')
-_RAISED = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+), in (?P<function>.*)')
+_FRAME = re.compile(r'\s+File "(?P<path>[^"]*)", line (?P<line>\d+),? in (?P<function>.*)')
+"""As `faulthandler` writes it, and, with a comma, a traceback."""
 _LOST = re.compile(
     r"(?i)connection (?:was )?(?:closed|reset|refused|aborted)|broken pipe|remote (?:process|worker)|\bpeer\b"
 )
@@ -113,10 +113,10 @@ def read_stack(path: Path) -> Stack | None:
         return None
     frames = []
     for line in lines[begin + 1 :]:
-        match = _FRAME.fullmatch(line)
-        if match is None:
+        frame = _frame(line)
+        if frame is None:
             break
-        frames.append(Frame(match["path"], int(match["line"][:9]), match["function"][:200]))
+        frames.append(frame)
     return Stack(rank_of(path), tuple(frames), begin + 1 if size <= LONGEST else None, written) if frames else None
 
 
@@ -129,10 +129,15 @@ def stack_of_loss(rank: int, raised: Traceback, written: float) -> Stack | None:
         text = line.read.text
         if text.startswith("Traceback"):  # of several that are chained the last one says where it was
             frames = []
-        elif match := _RAISED.match(text):
-            frames.append(Frame(match["path"], int(match["line"][:9]), match["function"][:200]))
+        elif frame := _frame(text):
+            frames.append(frame)
     found = Stack(rank, tuple(reversed(frames)), None, written)
     return found if found.waits else None
+
+
+def _frame(line: str) -> Frame | None:
+    match = _FRAME.fullmatch(line)
+    return Frame(match["path"], int(match["line"][:9]), match["function"][:200]) if match else None
 
 
 def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:

@@ -53,7 +53,8 @@ class Standstill:
         stack = self._stacks.get(hang.missing[0])
         evidence = self._last_words(hang.missing[0])
         own_line = stack.own.place if stack is not None and stack.own is not None else ""
-        if stack is not None:
+        # the lines of an exception are in no file of stacks
+        if stack is not None and stack is not self._lost.get(stack.rank):
             host = evidence.host if evidence is not None else ""
             evidence = stack.evidence(host or (self._facts.host_of.get(stack.rank, "") if self._facts else ""))
         values = _values(hang, stack)

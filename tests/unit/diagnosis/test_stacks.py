@@ -162,6 +162,18 @@ def test_a_rank_on_its_way_out_had_waited(
     assert run.found() == found
 
 
+def test_the_line_of_an_exception_is_not_looked_for_among_the_stacks(tmp_path: Path) -> None:
+    run = Run(tmp_path, 2).rank(0, *REDUCE, main(15)).rank(1)
+    log = run.path / "logs" / "rank-1.log"
+    with log.open("a") as stream:
+        stream.write(LOST.format(torch=TORCH, message="Connection closed by peer"))
+    os.utime(log, (NOW - 300, NOW - 300))
+    assert run.found() == ("hang-stacks", (1,), "train.py:20")
+    found = diagnose_run(RunDirectory(run.path)).root
+    assert found is not None and found.evidence is not None
+    assert found.evidence.file == "logs/rank-1.log" and "Connection closed" in found.evidence.text
+
+
 @pytest.mark.parametrize(
     ("quiet", "first", "rule"), [(120, -300, "hang-stacks"), (20, -300, "job-walltime"), (120, None, "job-walltime")]
 )
