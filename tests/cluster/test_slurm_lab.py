@@ -1,6 +1,8 @@
 """The project's own Slurm works like one: nodes, jobs, accounting, MPI, a dying node, and nothing left behind."""
 
+import contextlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.patience import STRETCH
+from support.ports import reserve_ports
 from support.slurm_lab.lab import LabError, SlurmLab, missing
 from support.slurm_lab.processes import marked
 from support.virtual_nodes.network import best_network
@@ -124,6 +127,38 @@ def test_failed_start_leaves_nothing(short: Path) -> None:
         lab.start()
     assert not marked(short)
     assert _interfaces_of(lab) == []
+
+
+@pytest.mark.parametrize("accounting", [False, True])
+def test_port_that_another_program_took_meanwhile_costs_another_start(
+    short: Path, monkeypatch: pytest.MonkeyPatch, accounting: bool
+) -> None:
+    with contextlib.ExitStack() as stack:
+        blocks: list[int] = []
+
+        def taken_once(count: int) -> tuple[int, socket.socket]:
+            base, mine = reserve_ports(count)
+            if not blocks:
+                other = stack.enter_context(socket.socket())
+                other.bind(("", base + (2 if accounting else 0)))  # the database's, the controller's
+                other.listen()
+            blocks.append(base)
+            return base, mine
+
+        monkeypatch.setattr("support.slurm_lab.lab.reserve_ports", taken_once)
+        with SlurmLab(short, nodes=1, accounting=accounting) as lab:
+            assert lab.run("srun", "-N1", "echo", "up").strip() == "up"
+    assert len(blocks) == 2 and lab.layout.port == blocks[1] != blocks[0]
+
+
+def test_two_who_reserve_ports_at_once_get_different_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.sample", lambda population, k: list(population)[:k])
+    (first, mine), (second, its) = reserve_ports(5), reserve_ports(5)
+    mine.close()
+    again, third = reserve_ports(5)
+    its.close()
+    third.close()
+    assert again == first != second
 
 
 def _interfaces_of(lab: SlurmLab) -> list[str]:

@@ -8,10 +8,8 @@ bridge of this lab. Daemons run in the foreground as children, so that every pro
 written down in `lab.json` before it is used, so that `stop` finds it after a crash.
 """
 
-import contextlib
 import getpass
 import os
-import random
 import secrets
 import shutil
 import socket
@@ -23,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 
 from support.patience import STRETCH
+from support.ports import reserve_ports
 from support.slurm_lab import files as slurm_files
 from support.slurm_lab.files import Layout
 from support.slurm_lab.processes import MARK, kill_marked
@@ -34,6 +33,7 @@ from support.virtual_nodes.network import NEW_NODE, SEARCH, LabError, best_netwo
 DAEMONS = ("munged", "slurmctld", "slurmd")
 DATABASE = ("slurmdbd", "mariadbd", "mariadb-install-db")
 CLEAN = {"PATH": SEARCH, "LC_ALL": "C"}
+TAKEN, ATTEMPTS = "Address already in use", 5
 
 
 def missing(accounting: bool = True) -> str | None:
@@ -66,7 +66,9 @@ class SlurmLab:
         self._options = dict(options or {})
         self._daemons = Daemons(self.directory)
         self._bridge = ""
-        self.layout = self._lay_out("")
+        self._ports: socket.socket | None = None
+        """What keeps other labs from our block of ports."""
+        self.layout = self._lay_out("", 0)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -82,12 +84,17 @@ class SlurmLab:
         """Start all daemons and wait until every node is idle; on failure nothing is left running. Raises LabError."""
         if self._daemons.record.exists():
             raise LabError(f"{self.directory} already holds a lab: stop it first")
-        try:
-            self._start()
-        except BaseException:
-            self.stop()
-            raise
-        return self
+        attempts = ATTEMPTS
+        while True:
+            attempts -= 1
+            try:
+                self._start()
+                return self
+            except BaseException as error:
+                self.stop()
+                # any program can take a free port before the daemon has it
+                if not attempts or TAKEN not in str(error):
+                    raise
 
     def stop(self) -> None:
         """End every daemon and every job of this lab and remove its network; harmless when nothing runs."""
@@ -101,6 +108,9 @@ class SlurmLab:
         if self._bridge:
             virtual_network.remove(self._bridge)
             self._bridge = ""
+        if self._ports:
+            self._ports.close()
+            self._ports = None
         self._daemons.record.unlink(missing_ok=True)
 
     def kill_node(self, number: int) -> None:
@@ -136,10 +146,9 @@ class SlurmLab:
 
     # ---- starting
 
-    def _lay_out(self, subnet: str) -> Layout:
+    def _lay_out(self, subnet: str, port: int) -> Layout:
         nodes, cpus, gpus = self._shape
         host = socket.gethostname().split(".")[0]
-        port = _free_ports(4 + nodes)
         return Layout(
             self.directory, nodes, cpus, gpus, self.accounting, self.network, port, host, subnet, getpass.getuser(),
             self._options,
@@ -152,7 +161,8 @@ class SlurmLab:
         subnet = ""
         if self.network == "netns":
             self._bridge, subnet = virtual_network.make_bridge()
-        self.layout = self._lay_out(subnet)
+        port, self._ports = reserve_ports(3 + self.layout.nodes)
+        self.layout = self._lay_out(subnet, port)
         self._remember()
         self._write_files()
         self._start_munge()
@@ -276,19 +286,6 @@ def _succeeds(argv: list[str], extra: Mapping[str, str] | None = None) -> bool:
         return not subprocess.run(argv, env=environment, capture_output=True, check=False, timeout=5).returncode
     except subprocess.TimeoutExpired:
         return False
-
-
-def _free_ports(count: int) -> int:
-    """Return the first of `count` free ports: above those of jobs' ranks, below the range that the kernel gives out."""
-    for base in random.sample(range(30000, 32700, 20), 100):
-        with contextlib.ExitStack() as stack:
-            try:
-                for port in range(base, base + count):
-                    stack.enter_context(socket.socket()).bind(("", port))
-            except OSError:
-                continue
-            return base
-    raise LabError("no free block of ports")
 
 
 def _rank(name: str) -> int:
