@@ -49,10 +49,12 @@ def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
     for line in lines:
         if line.get("final"):
             continue
-        first, last = _steps(line, before)
-        before = count_of(line.get("step")) or None
+        since, before = before, count_of(line.get("step")) or None
         seconds = finite(line.get("seconds"))
-        if not line.get("warmup") and seconds and seconds > 0 and 0 < first <= last:
+        if not seconds or seconds <= 0 or line.get("warmup"):
+            continue
+        first, last = _steps(line, since)
+        if 0 < first <= last:
             yield Interval(first, last, seconds, dict(_phases(line, seconds)), _collectives(line, seconds))
 
 

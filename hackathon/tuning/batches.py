@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.fields import Scalar
-from hackathon.diagnosis.examine import diagnose_files
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
@@ -326,6 +325,8 @@ def _probe(run: RunDirectory, folder: str) -> BatchProbe:
 
 def cause_of(run: RunDirectory, folder: str, told: Mapping[str, Any]) -> str:
     """Return why a start failed: a rule of MEMORY_RULES, `killed`, or `unknown`."""
+    from hackathon.diagnosis.examine import diagnose_files  # pages show batches without it
+
     found = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
     known = [each.rule for each in found.findings if each.rule in MEMORY_RULES]
     return known[0] if known else "killed" if told.get("exit_code") == KILLED else "unknown"

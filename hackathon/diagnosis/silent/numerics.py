@@ -70,11 +70,12 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     before, after, middle = mean(values[:third]), mean(values[-third:]), abs(mean(values))
     if middle == 0 or abs(before - after) > thresholds["improvement"] * middle:
         return []
-    if pstdev(values) > thresholds["spread"] * middle:
+    spread = pstdev(values)
+    if spread > thresholds["spread"] * middle:
         return []
     told = {
         "first": f"{before:.4g}", "last": f"{after:.4g}", "steps": str(last if last is not None else len(values)),
-        "spread": f"{100 * pstdev(values) / middle:.2g}",
+        "spread": f"{100 * spread / middle:.2g}",
     }  # fmt: skip
     return [FactHit(training.placed(run, listed[-1].evidence), told, (min(found),), len(values))]
 

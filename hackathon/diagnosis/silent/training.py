@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from statistics import median_high
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, proxy
 
 from hackathon.diagnosis.facts import RunFacts
@@ -32,14 +32,13 @@ _OTHERS_LOSS = re.compile(r"(?i)(?:val|test|eval|dev)")
 _PRINTED = re.compile(rf"(?i)(?<![a-z])loss[\"']?(?:\s+is)?\s*[:=]?\s*({NUMBER})(?![\w.])")
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """One recorded loss of a rank."""
 
     step: int | None
     """None when it was printed, for a line does not say so in a way that is known."""
     value: float
-    place: Callable[[], Evidence] = field(compare=False)
+    place: Callable[[], Evidence]
     """Makes its evidence, which is seldom wanted: most losses only have to be looked at."""
     of_training: bool = True
     """False for one that a line calls a test's, a mean's or everybody's."""
@@ -263,12 +262,18 @@ def samples_per_step(run: RunFacts) -> float | None:
     """
     found: dict[bool, list[float]] = {False: [], True: []}
     for steps, line in intervals(run, min(run.metrics, default=0)):
-        unit = next((name[:-6] for name in line if name.endswith("_per_s") and name[:-6] in line), None)
-        count = number(line.get(unit)) if unit else None
+        unit = _counted(tuple(line))
+        count = number(line[unit]) if unit is not None else None
         if count and steps:
             found[bool(line.get("warmup"))].append(float(count / steps))
     told = found[False] or found[True]
     return median_high(told) if told else None
+
+
+@lru_cache(maxsize=256)
+def _counted(names: tuple[str, ...]) -> str | None:
+    """Return the field that counts what a line is measured in: `samples` beside `samples_per_s`."""
+    return next((name[:-6] for name in names if name.endswith("_per_s") and name[:-6] in names), None)
 
 
 def succeeded(run: RunFacts) -> bool:
