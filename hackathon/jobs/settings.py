@@ -44,10 +44,15 @@ def value_text(value: Scalar) -> str:
     return written([str(value)])
 
 
-def written(values: Iterable[str]) -> str:
-    """Return values as they are written behind `NAME=`; `values_of` reads them back."""
+def written(values: Iterable[str], quoted: bool = False) -> str:
+    """Return values as they are written behind `NAME=`, with quotes where needed; `values_of` reads them back.
+
+    `quoted`: with quotes around every value.
+    """
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\r\n").writerow(values)  # it quotes the letters of its line end, too
+    # it quotes the letters of its line end, too
+    writer = csv.writer(stream, lineterminator="\r\n", quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
+    writer.writerow(values)
     return stream.getvalue().removesuffix("\r\n")
 
 

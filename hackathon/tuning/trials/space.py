@@ -83,7 +83,10 @@ class Dimension:
         from hackathon.jobs.settings import written
 
         if self.kind == CHOICE:
-            return written(map(_word, self.choices))
+            words = [_word(each) for each in self.choices]
+            text = written(words)
+            # blanks at the ends would be lost, and `log:1:2` would be a range
+            return text if text == text.strip() and text.partition(":")[0] not in RANGES else written(words, True)
         low, high = (int(self.low), int(self.high)) if self.kind == INT else (self.low, self.high)
         return f"{self.kind}:{low!r}:{high!r}"
 
