@@ -57,7 +57,13 @@ def write(event: Path, count: int) -> list[Path]:
     texts["env/a017.json"] = json.dumps({"gpus": ["Tesla P100-SXM2-16GB, 440.33, 16280 MiB"] * 2}).encode()
     lines = [
         json.dumps(
-            {"t": now - 3000 + 30 * i, "attempt": 1, "step": 10 * i, "samples_per_s": 990.0 + i % 20, "loss": 2.0 / (1 + i)}
+            {
+                "t": now - 3000 + 30 * i,
+                "attempt": 1,
+                "step": 10 * i,
+                "samples_per_s": 990.0 + i % 20,
+                "loss": 2.0 / (1 + i),
+            }
         )
         for i in range(100)
     ]
