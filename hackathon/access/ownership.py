@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hackathon.access.permissions import WRITE, Others, is_private_group, others, others_replace, others_write
 
@@ -40,8 +41,7 @@ class Trusted:
         return Others(found.everybody and not self.everybody, groups, found.users - users, found.owners - users)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """A file as it was found: its first bytes, who owns it, and who could have written it."""
 
     path: Path
@@ -52,8 +52,7 @@ class Look:
     writers: Others
 
 
-@dataclass(frozen=True)
-class ForeignFile:
+class ForeignFile(NamedTuple):
     """A file that others own or can write, and who they are."""
 
     path: Path

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from hackathon.access import acl as lists
 from hackathon.text.paths import OTHERS_WRITE
@@ -24,8 +25,7 @@ MOST_LINKS = 40
 """Symbolic links on the way that the kernel follows (path_resolution(7))."""
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(NamedTuple):
     """A user of this machine and the groups it is in."""
 
     user: str

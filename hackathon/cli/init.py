@@ -146,7 +146,7 @@ def command(
 
 def _before_a_try(reports: "Reports", folder: Path) -> str:
     """Return what comes next where `hackathon try`, which runs several processes, would refuse; else nothing."""
-    from hackathon.programs.training.read import port_knows
+    from hackathon.programs.training.files import port_knows
 
     found = [(report.path, each) for report, _ in reports for each in report.findings]
     wrong = any(each.severity == "error" for _, each in found)

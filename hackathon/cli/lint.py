@@ -11,7 +11,7 @@ from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
-    from hackathon.programs.scripts.lint import LintReport
+    from hackathon.programs.scripts.findings import LintReport
     from hackathon.programs.scripts.source import ScriptText
 
 COLORS = {"error": "red", "warning": "yellow"}

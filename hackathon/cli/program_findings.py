@@ -12,7 +12,7 @@ from hackathon.text.messages import message
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
     from hackathon.jobs.resolve import Sources
-    from hackathon.programs.scripts.lint import LintReport
+    from hackathon.programs.scripts.findings import LintReport
 
 COLORS = {"error": "red", "warning": "yellow"}
 Reports = Sequence[tuple["LintReport", Sequence[str]]]
@@ -23,14 +23,14 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
 
     `request`: what would run, where the cluster can run it.
     """
+    project = sources.project
+    if project is None or project.command is None:
+        return ()
     from hackathon.jobs.installed import installed_packages
     from hackathon.programs.training.read import read_project
     from hackathon.programs.training.situation import TrainingSituation
     from hackathon.schedulers import profiles
 
-    project = sources.project
-    if project is None or project.command is None:
-        return ()
     cluster = sources.cluster
     asked = request is not None and not request.origins.get("processes", "").startswith("cluster ")
     known = request is not None and (asked or request.processes > 1)

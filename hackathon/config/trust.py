@@ -8,9 +8,9 @@ import contextlib
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hackathon.access.acl import group_id
 from hackathon.access.ownership import (
@@ -53,8 +53,7 @@ class ForeignError(RequestError):
         super().__init__("trust.foreign", what=why(found), place=shlex.quote(printable(str(place))))
 
 
-@dataclass(frozen=True)
-class TrustedEvent:
+class TrustedEvent(NamedTuple):
     """An event that counts."""
 
     folder: Path
@@ -131,8 +130,7 @@ def people(event: TrustedEvent | None) -> Trusted:
     return trusted
 
 
-@dataclass(frozen=True)
-class FoundProject:
+class FoundProject(NamedTuple):
     """A project as it was found."""
 
     folder: Path

@@ -33,7 +33,7 @@ def of_program(rule: str) -> Check:
             return []
         if facts.status.state == states.SUCCEEDED and rule != "starts-own-ranks":
             return []  # what they lead to ends a job
-        from hackathon.programs.training.read import told_by_text
+        from hackathon.programs.training.files import told_by_text
         from hackathon.programs.training.situation import TrainingSituation
 
         record = facts.record

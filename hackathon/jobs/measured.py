@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hackathon.text.files import open_regular
 from hackathon.text.json_fields import mapping_of, mappings_of, text_of
@@ -35,8 +35,7 @@ class RunMetrics:
     """PROJECT: project.yaml has others by now than the request."""
 
 
-@dataclass(frozen=True)
-class _Declared:
+class _Declared(NamedTuple):
     """What a project.yaml says."""
 
     name: str

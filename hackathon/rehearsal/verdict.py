@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hackathon.programs.scripts.lint import LintReport
+from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, same_work
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import message

@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -75,15 +75,16 @@ def submit(
 
     from hackathon.jobs.render import header
 
+    head = header(run.request())
     submission = Submission(
         script=run.path / "job.sh",
         directory=run.path,
         name=run.job_name,
         output=run.path / "logs" / "scheduler.log",
         after=waits,
-        options=tuple(scheduler.dialect.command_options(header(run.request()))),
+        options=tuple(scheduler.dialect.command_options(head)),
     )
-    _write_files(run, scheduler, submission)
+    _write_files(run, scheduler.files(submission, head), scheduler.name)
     fact = {"t": time.time(), "name": run.job_name, "argv": scheduler.submit_argv(submission)}
     _announce(run, attempt, {**fact, "limit": runner.patience()})
     step("after-submitting")
@@ -196,19 +197,17 @@ def require_after(scheduler: "Scheduler", condition: str) -> None:
         raise RequestError(f"runs.no_after_{condition}", scheduler=scheduler.name)
 
 
-def _write_files(run: RunDirectory, scheduler: "Scheduler", submission: Submission) -> None:
+def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) -> None:
     """Write what the scheduler reads in place of a header; never over a file of the run that is not such a one."""
-    from hackathon.jobs.render import header
-
-    files = scheduler.files(submission, header(run.request()))
+    if not files:
+        return
     written = run.client("files").get("names")
     own = set(written) if isinstance(written, list) else set()
     for name in files:
         if "/" in name or name.startswith(".") or (name not in own and (run.path / name).exists()):
-            raise RequestError("runs.bad_file", scheduler=scheduler.name, name=name)
+            raise RequestError("runs.bad_file", scheduler=scheduler, name=name)
     try:
-        if files:
-            run.write_client("files", {"names": sorted(files)})
+        run.write_client("files", {"names": sorted(files)})
         for name, text in files.items():
             write_whole(run.path / name, text, mode=file_mode(run.path))
         run.files.appeared(*files)  # they were looked for before they were written

@@ -61,6 +61,9 @@ def main() -> None:
         profiles.mkdir(parents=True)
         environment = {**os.environ, **lab.environment, "HACKATHON_LANG": "en"}
         environment |= {"XDG_CACHE_HOME": f"{place}/cache", "XDG_CONFIG_HOME": f"{place}/config"}
+        # as after an installation: every module compiled to byte code, whatever this shell's environment says
+        environment["PYTHONPYCACHEPREFIX"] = f"{place}/compiled"
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         (project / "bare.sh").write_text(SCRIPT)
         (project / "project.yaml").write_text("name: bench\ncommand: python3 -c pass\ncluster: bench\n")
         (profiles / "bench.yaml").write_text(

@@ -40,8 +40,9 @@ def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
     said: dict[int, set[int]] = {}
     for path in rank_files(run.path / "logs", ".log") if processes > 1 else ():
         text = _text(path, HEAD)
-        sizes = {int(each) for each in _WORLD.findall(text)}
-        if _ALONE.search(text):
+        small = text.lower()  # looking for the words first: most logs have neither
+        sizes = {int(each) for each in _WORLD.findall(text)} if "world" in small else set()
+        if "rank" in small and _ALONE.search(text):
             sizes.add(1)
         if sizes:
             said[rank_of(path)] = sizes
@@ -138,7 +139,7 @@ class ShownByText(NamedTuple):
 
 def by_text(run: RunFacts, rules: tuple[str, ...], situation: "TrainingSituation | None" = None) -> list[ShownByText]:
     """Return what the text of a run's program shows, for these rules about training programs."""
-    from hackathon.programs.training.read import told_by_text
+    from hackathon.programs.training.files import told_by_text
 
     found: list[ShownByText] = []
     for entry in start_of_run(run).files:

@@ -1,18 +1,20 @@
 """What was found in a script, and the rules by which it is found."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from hackathon.schedulers.scripts import Effect, Severity
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
+
+if TYPE_CHECKING:  # `submit` reads a command before it knows whether there is a script
+    from hackathon.schedulers.scripts import Effect, Severity
 
 
 class LintRule(NamedTuple):
     """How grave it is by itself, and what the scheduler does."""
 
-    severity: Severity
-    effect: Effect
+    severity: "Severity"
+    effect: "Effect"
 
 
 RULES: dict[str, LintRule] = {
@@ -111,9 +113,9 @@ class LintFinding:
     line: int
     """Counted from 1; 0: of the whole script."""
     rule: str
-    severity: Severity
+    severity: "Severity"
     message: str
-    effect: Effect
+    effect: "Effect"
     replacement: str | None = None
     """The corrected line or lines."""
     edits: tuple[Edit, ...] = ()
@@ -127,6 +129,30 @@ class LintFinding:
 
 def _text(value: object) -> object:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+class LintReport(NamedTuple):
+    """The findings in one script."""
+
+    path: str
+    dialect: str | None
+    """The scheduler whose directives it has; None for a script without any."""
+    findings: tuple[LintFinding, ...]
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether one of them is more than a warning."""
+        return any(each.severity == "error" for each in self.findings)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many `errors` and `warnings` there are."""
+        errors = sum(each.severity == "error" for each in self.findings)
+        return {"errors": errors, "warnings": len(self.findings) - errors}
+
+    def as_json(self) -> dict[str, object]:
+        """Return it in the shape that checks and linters share."""
+        return {"path": self.path, "dialect": self.dialect, "findings": [each.as_json() for each in self.findings]}
 
 
 def text_of(rule: str, **values: object) -> str:

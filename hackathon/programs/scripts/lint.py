@@ -1,12 +1,11 @@
 """Lint a job script: what its scheduler ignores, refuses or reads as something else, and what fails in the job."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts import body_rules, header_rules, machine_rules
-from hackathon.programs.scripts.findings import LintFinding
+from hackathon.programs.scripts.findings import LintReport
 from hackathon.programs.scripts.look import ScriptLook, detect, look_at
 from hackathon.programs.scripts.source import ScriptText, read_script
 from hackathon.schedulers import registry
@@ -18,31 +17,6 @@ if TYPE_CHECKING:
 
 MOST = 50
 """Scripts of a folder that are looked at."""
-
-
-@dataclass(frozen=True)
-class LintReport:
-    """The findings in one script."""
-
-    path: str
-    dialect: str | None
-    """The scheduler whose directives it has; None for a script without any."""
-    findings: tuple[LintFinding, ...]
-
-    @property
-    def has_errors(self) -> bool:
-        """Whether one of them is more than a warning."""
-        return any(each.severity == "error" for each in self.findings)
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many `errors` and `warnings` there are."""
-        errors = sum(each.severity == "error" for each in self.findings)
-        return {"errors": errors, "warnings": len(self.findings) - errors}
-
-    def as_json(self) -> dict[str, object]:
-        """Return it in the shape that checks and linters share."""
-        return {"path": self.path, "dialect": self.dialect, "findings": [each.as_json() for each in self.findings]}
 
 
 CHECKS = (

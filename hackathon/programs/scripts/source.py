@@ -52,6 +52,14 @@ def script_text(raw: bytes, name: str) -> ScriptText:
     return ScriptText(name, tuple(line.rstrip("\r") for line in lines), returns, mark)
 
 
+def script_lines(path: Path) -> tuple[str, ...]:
+    """Return the lines of the script in a regular file; none where it cannot be read."""
+    try:
+        return read_script(path).lines
+    except RequestError:
+        return ()
+
+
 def read_script(path: Path) -> ScriptText:
     """Return the script in a regular file, `-` for the standard input. Raises RequestError: unreadable, too long."""
     if str(path) == "-":

@@ -247,7 +247,7 @@ def check_machine(program: TrainingProgram, situation: TrainingSituation) -> Non
         if situation.visible:
             for node in module.nodes:
                 text = text_value(node)
-                if isinstance(node, ast.Constant) and text and hidden(text, situation):
+                if isinstance(node, ast.Constant) and text and situation.hides(text):
                     module.look.add("path-not-visible", node.lineno, path=text, cluster=situation.cluster,
                                     visible=", ".join(situation.visible))  # fmt: skip
         if situation.offline and not _OFFLINE.search(program.text):
@@ -255,13 +255,6 @@ def check_machine(program: TrainingProgram, situation: TrainingSituation) -> Non
                 what = _download(program, call, name)
                 if what:
                     module.look.add("download-in-job", call.lineno, what=what, cluster=situation.cluster)
-
-
-def hidden(text: str, situation: TrainingSituation) -> bool:
-    """Return whether a text is a path in a home directory that the nodes do not see."""
-    return bool(re.fullmatch(r"/home/[\w.@+-]+/\S+", text)) and not any(
-        text == folder or text.startswith(folder.rstrip("/") + "/") for folder in situation.visible
-    )
 
 
 def _download(program: TrainingProgram, call: ast.Call, name: str) -> str:

@@ -2,11 +2,10 @@
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hackathon.programs.training import launchers
-from hackathon.programs.training.shell_rules import script_commands
 from hackathon.runs.source.program_text import inside, text_lines
 
 _FIXED = re.compile(r"[\w.:,/-]+")
@@ -22,8 +21,7 @@ _PLAIN = frozenset(
 """Commands of a script that train nothing."""
 
 
-@dataclass(frozen=True)
-class OwnLauncher:
+class OwnLauncher(NamedTuple):
     """A launcher that makes a world of its own in each process that starts it."""
 
     name: str
@@ -32,8 +30,7 @@ class OwnLauncher:
     line: int
 
 
-@dataclass(frozen=True)
-class CommandStart:
+class CommandStart(NamedTuple):
     """What a command starts."""
 
     files: tuple[str, ...] = ()
@@ -80,6 +77,8 @@ def beneath(name: str) -> str:
 def _of_script(folder: Path, name: str, own: OwnLauncher | None) -> CommandStart:
     if not name or not inside(folder, name):
         return CommandStart(own_launcher=own)
+    from hackathon.programs.training.shell_rules import script_commands
+
     lines = text_lines(folder, name)
     files: dict[str, None] = {}
     whole = True

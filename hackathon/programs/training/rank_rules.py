@@ -2,11 +2,14 @@
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from hackathon.programs.training.module import Module, keyword, text_value
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.situation import TrainingSituation
-from hackathon.schedulers.scripts import Severity
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.scripts import Severity
 
 _OWN = ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK")
 _HERE = re.compile(r"tcp://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):?\d*/?")

@@ -1,32 +1,23 @@
-"""Read a project's own program: its command, the script that this starts, and the program itself. Nothing is run."""
+"""Read a project's own program: its command, the script that this starts, and the program itself. Nothing is run.
 
-import contextlib
+Here the command is read. `files`, which reads what it starts, is imported only where that is a file of the project.
+"""
+
 import os
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 from hackathon.config.problems import nearest
-from hackathon.programs.scripts.findings import Edit, LintFinding
-from hackathon.programs.scripts.lint import LintReport
-from hackathon.programs.scripts.source import read_script
-from hackathon.programs.training import data_rules, exchange_rules, launchers, rank_rules, shell_rules
-from hackathon.programs.training.entries import python_file
-from hackathon.programs.training.module import TooManyStepsError
-from hackathon.programs.training.package_rules import check_packages
-from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.scripts.findings import Edit, LintReport
+from hackathon.programs.scripts.source import script_lines
+from hackathon.programs.training import launchers
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
-from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
-from hackathon.schedulers.scripts import Severity
-from hackathon.text.errors import RequestError
-from hackathon.text.messages import message
 
 COMMAND_FILE = "project.yaml"
-_PORTED = frozenset({"torch", "tensorflow", "keras", "chainer"})
 
 
 def read_project(folder: Path, command: str, situation: TrainingSituation) -> list[tuple[LintReport, Sequence[str]]]:
@@ -39,20 +30,13 @@ def read_project(folder: Path, command: str, situation: TrainingSituation) -> li
         words = shlex.split(command)
     except ValueError:
         return []
-    look = FileLook(COMMAND_FILE, "command", _lines(folder / COMMAND_FILE))
+    look = FileLook(COMMAND_FILE, "command", script_lines(folder / COMMAND_FILE))
     looks = [look, *_from_command(folder, words, look, situation)]
     for each in looks:
         if situation.processes == 1:  # what is wrong for several processes may be right for one
             each.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in each.findings]
         each.findings.sort(key=lambda finding: (finding.line, finding.severity))
     return [(LintReport(each.path, each.dialect, tuple(each.findings)), each.lines) for each in looks if each.findings]
-
-
-def _lines(path: Path) -> tuple[str, ...]:
-    try:
-        return read_script(path).lines
-    except RequestError:
-        return ()
 
 
 def _from_command(folder: Path, words: list[str], look: FileLook, situation: TrainingSituation) -> list[FileLook]:
@@ -69,16 +53,18 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
     if situation.visible:
         for word in words:
             path = word.rpartition("=")[2]
-            if data_rules.hidden(path, situation):
+            if situation.hides(path):
                 look.add("path-not-visible", line, path=path, cluster=situation.cluster,
                          visible=", ".join(situation.visible))  # fmt: skip
     if "{" in name or "$" in name or name.startswith(("/", "~")) or ".." in name.split("/"):
         return []
-    if start.kind == "module":
-        name = python_file(folder, start)
-        return _program(folder, (name,), situation) if name else []
     if not start.kind or not name:
         return []
+    if start.kind == "module":
+        from hackathon.programs.training.entries import python_file
+
+        name = python_file(folder, start)
+        return _looks(folder, "python", name, situation) if name else []
     name = os.path.normpath(name)
     if not (folder / name).exists():
         other = _near(folder, name) if found is None else ""
@@ -88,18 +74,25 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
         return []
     if start.kind == "file":
         return _executed(folder, name, look, line, situation)
-    return _shell(folder, name, situation) if start.kind == "shell" else _program(folder, (name,), situation)
+    return _looks(folder, start.kind, name, situation)
 
 
 def _executed(folder: Path, name: str, look: FileLook, line: int, situation: TrainingSituation) -> list[FileLook]:
-    if not inside(folder, name):
-        return []
+    from hackathon.runs.source.program_text import inside
+
     kind = "shell" if name.endswith(".sh") else "python" if name.endswith(".py") else ""
-    if kind and not os.access(folder / name, os.X_OK):
+    if not kind or not inside(folder, name):
+        return []
+    if not os.access(folder / name, os.X_OK):
         look.add("not-executable", line, file=name, program="bash" if kind == "shell" else "python")
-    if kind == "shell":
-        return _shell(folder, name, situation)
-    return _program(folder, (name,), situation) if kind else []
+    return _looks(folder, kind, name, situation)
+
+
+def _looks(folder: Path, kind: str, name: str, situation: TrainingSituation) -> list[FileLook]:
+    """Return looks at a file and at what it starts or imports."""
+    from hackathon.programs.training.files import look_at_program, look_at_shell
+
+    return look_at_shell(folder, name, situation) if kind == "shell" else look_at_program(folder, (name,), situation)
 
 
 def _near(folder: Path, name: str) -> str:
@@ -132,75 +125,3 @@ def _command_line(look: FileLook, line: int, words: Sequence[str], better: Seque
     if not same or (quote and ("\\" in inner or quote in inner or quote in new)) or (not quote and ": " in new):
         return ()
     return (Edit(line, (f"{match[1]}{quote}{new}{quote}",)),)
-
-
-def _shell(folder: Path, name: str, situation: TrainingSituation) -> list[FileLook]:
-    if not inside(folder, name):
-        return []
-    look = FileLook(name, "shell", _lines(folder / name))
-    programs = [os.path.normpath(each) for each in shell_rules.check_shell(look, situation)]
-    entries = tuple(
-        dict.fromkeys(each for each in programs if not each.startswith(("/", "..")) and inside(folder, each))
-    )
-    if shell_rules.own_gpus(look.lines):
-        situation = replace(situation, own_gpus=True)
-    return [look, *_program(folder, entries, situation)]
-
-
-def _program(folder: Path, entries: tuple[str, ...], situation: TrainingSituation) -> list[FileLook]:
-    if not entries or not all(inside(folder, each) for each in entries):
-        return []
-    program = TrainingProgram.read(folder, entries)
-    with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
-        rank_rules.check_ranks(program, situation)
-        data_rules.check_data(program)
-        data_rules.check_machine(program, situation)
-        exchange_rules.check_exchange(program)
-    if situation.packages is not None:
-        check_packages(program, situation.packages)
-    if len(entries) == 1 and situation.processes != 1:
-        _alone(program, folder, entries[0], situation)
-    return [*(module.look for module in program.modules), *program.broken]
-
-
-def _alone(program: TrainingProgram, folder: Path, entry: str, situation: TrainingSituation) -> None:
-    """The program and all that it imports can be read, and nothing of it can reach another process."""
-    whole = ProgramText.read(folder, entry)
-    module = next((each for each in program.modules if each.name == entry), None)
-    if whole is None or whole.unknown or module is None:
-        return
-    severity: Severity = "error" if situation.processes is not None else "warning"
-    port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
-    module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]), port=port)
-
-
-def port_knows(folder: Path, entry: str) -> bool:
-    """Return whether `hackathon port` has changes to show for a program. Without libcst it says how to get that."""
-    file = next(program_files(folder, entry))
-    if not _PORTED.intersection(name.partition(".")[0] for _, name in imports(folder, file)):
-        return False
-    if find_spec("libcst") is None:
-        return True
-    from hackathon.programs.port.port import port
-    from hackathon.programs.port.source import read_program
-
-    try:
-        return port(read_program(folder / entry)).status == "ported"
-    except RequestError:
-        return False
-
-
-def told_by_text(
-    folder: Path, entry: str, rules: Collection[str], situation: TrainingSituation | None = None
-) -> list[tuple[str, LintFinding]]:
-    """Return (file, finding) of what the text of a program shows, for these rules; nothing where it cannot be read.
-
-    `folder` may belong to somebody else: files are parsed, and opened as `program_files` does.
-    """
-    program = TrainingProgram.read(folder, (entry,))
-    with contextlib.suppress(TooManyStepsError):
-        exchange_rules.check_exchange(program)
-        data_rules.check_data(program)
-        if situation is not None:
-            rank_rules.check_ranks(program, situation)
-    return [(module.name, each) for module in program.modules for each in module.look.findings if each.rule in rules]

@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.findings import Edit, LintFinding, LintRule
-from hackathon.schedulers.scripts import Severity
 from hackathon.text.messages import message
 from hackathon.text.printable import printable
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.scripts import Severity
 
 RULES: dict[str, LintRule] = {
     # ---- the command
@@ -63,7 +66,7 @@ class FileLook:
         rule: str,
         line: int,
         *edits: Edit,
-        severity: Severity | None = None,
+        severity: "Severity | None" = None,
         **values: object,
     ) -> None:
         """Add a finding; `edits` are the changed lines, given only where the change is sure."""

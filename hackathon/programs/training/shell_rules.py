@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hackathon.programs.scripts.body_rules import downloads
 from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.shell import LONGEST, Command, scan
-from hackathon.programs.training.data_rules import hidden
 from hackathon.programs.training.launchers import joined, launched, started
 from hackathon.programs.training.rules import FileLook
 from hackathon.programs.training.situation import TrainingSituation
 from hackathon.schedulers.foreign import TASK_VARIABLES
-from hackathon.schedulers.scripts import Severity
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.scripts import Severity
 
 _SETS = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 _BEFORE = frozenset({"exec", "time", "nohup", "export", "env"})
@@ -65,7 +66,7 @@ def check_shell(look: FileLook, situation: TrainingSituation) -> list[str]:
             look.add("download-in-job", command.line, what=words[0], cluster=situation.cluster)
         for word in words if situation.visible else ():
             path = word.rpartition("=")[2]
-            if hidden(path, situation):
+            if situation.hides(path):
                 look.add("path-not-visible", command.line, path=path, cluster=situation.cluster,
                          visible=", ".join(situation.visible))  # fmt: skip
         inner = launched(words)

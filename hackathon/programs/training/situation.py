@@ -1,5 +1,6 @@
 """Where and how large a program is to run, as far as it is known when it is read."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,12 @@ class TrainingSituation:
     """Each rank sees only its own GPUs, numbered from 0."""
     packages: "InstalledPackages | None" = None
     """What the job's Python can import."""
+
+    def hides(self, text: str) -> bool:
+        """Return whether a text is a path in a home directory that the nodes do not see."""
+        return bool(re.fullmatch(r"/home/[\w.@+-]+/\S+", text)) and not any(
+            text == folder or text.startswith(folder.rstrip("/") + "/") for folder in self.visible
+        )
 
     def meets(self, name: str) -> bool:
         """Return whether all ranks meet though a program sets one of these variables to a fixed value.

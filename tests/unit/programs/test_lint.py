@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from hackathon.config.cluster import Queue
-from hackathon.programs.scripts.findings import RULES
+from hackathon.programs.scripts.findings import RULES, LintReport
 from hackathon.programs.scripts.fixes import fixed, write_fixed
-from hackathon.programs.scripts.lint import LintReport, lint
+from hackathon.programs.scripts.lint import lint
 from hackathon.programs.scripts.source import LARGEST, read_script, script_text
 from hackathon.schedulers import registry
 from hackathon.schedulers.profiles import load_cluster

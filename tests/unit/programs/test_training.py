@@ -1,6 +1,8 @@
 """`check` and `init` read a team's own program: every rule has a wrong program and its right twin."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -738,6 +740,24 @@ def test_every_rule_is_found_and_described() -> None:
         assert f'"{rule}"' in here
         for page in ("check-my-program.md", "check-my-program.ja.md"):
             assert f"`{rule}`" in (ROOT / "docs" / "how-to" / page).read_text(), (rule, page)
+
+
+def test_a_command_without_a_file_of_the_project_loads_no_rules(tmp_path: Path) -> None:
+    """`submit` reads every command: what looks into programs and scripts is loaded where there is one."""
+    code = (
+        "import sys; from pathlib import Path; from hackathon.programs.training import read, situation\n"
+        "read.read_project(Path(sys.argv[1]), sys.argv[2], situation.TrainingSituation(processes=2))\n"
+        "print(*sys.modules)"
+    )
+    loaded = {}
+    (tmp_path / "train.py").write_text(DDP)
+    for command in ("python -c pass", "srun --version", "/opt/site/train.sh", "python train.py"):
+        argv = [sys.executable, "-c", code, str(tmp_path), command]
+        loaded[command] = set(subprocess.run(argv, check=True, capture_output=True, text=True).stdout.split())
+    seen = {name: "hackathon.programs.training.files" in modules for name, modules in loaded.items()}
+    assert seen == {each: each == "python train.py" for each in loaded}
+    for modules in loaded.values():
+        assert not {"hackathon.schedulers.scripts", "hackathon.programs.scripts.lint"} & modules
 
 
 def test_one_process_may_train_alone(tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""What the rules find in the files that a command starts: shell scripts and Python programs. Nothing is run."""
+
+import contextlib
+import os
+from collections.abc import Collection
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hackathon.programs.scripts.findings import LintFinding
+from hackathon.programs.scripts.source import script_lines
+from hackathon.programs.training import data_rules, exchange_rules, rank_rules
+from hackathon.programs.training.module import TooManyStepsError
+from hackathon.programs.training.package_rules import check_packages
+from hackathon.programs.training.program import TrainingProgram
+from hackathon.programs.training.rules import FileLook
+from hackathon.programs.training.situation import TrainingSituation
+from hackathon.runs.source.program_text import ProgramText, imports, inside, program_files
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+
+if TYPE_CHECKING:
+    from hackathon.schedulers.scripts import Severity
+
+_PORTED = frozenset({"torch", "tensorflow", "keras", "chainer"})
+
+
+def look_at_shell(folder: Path, name: str, situation: TrainingSituation) -> list[FileLook]:
+    """Return looks at a shell script and at the Python programs that it starts; nothing where it lies elsewhere."""
+    if not inside(folder, name):
+        return []
+    from hackathon.programs.training import shell_rules  # most commands start Python themselves
+
+    look = FileLook(name, "shell", script_lines(folder / name))
+    programs = [os.path.normpath(each) for each in shell_rules.check_shell(look, situation)]
+    entries = tuple(
+        dict.fromkeys(each for each in programs if not each.startswith(("/", "..")) and inside(folder, each))
+    )
+    if shell_rules.own_gpus(look.lines):
+        situation = replace(situation, own_gpus=True)
+    return [look, *look_at_program(folder, entries, situation)]
+
+
+def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingSituation) -> list[FileLook]:
+    """Return looks at a Python program: at the files that are started, and at its own modules that they import."""
+    if not entries or not all(inside(folder, each) for each in entries):
+        return []
+    program = TrainingProgram.read(folder, entries)
+    with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
+        rank_rules.check_ranks(program, situation)
+        data_rules.check_data(program)
+        data_rules.check_machine(program, situation)
+        exchange_rules.check_exchange(program)
+    if situation.packages is not None:
+        check_packages(program, situation.packages)
+    if len(entries) == 1 and situation.processes != 1:
+        _alone(program, folder, entries[0], situation)
+    return [*(module.look for module in program.modules), *program.broken]
+
+
+def _alone(program: TrainingProgram, folder: Path, entry: str, situation: TrainingSituation) -> None:
+    """The program and all that it imports can be read, and nothing of it can reach another process."""
+    whole = ProgramText.read(folder, entry)
+    module = next((each for each in program.modules if each.name == entry), None)
+    if whole is None or whole.unknown or module is None:
+        return
+    severity: Severity = "error" if situation.processes is not None else "warning"
+    port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
+    module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]), port=port)
+
+
+def port_knows(folder: Path, entry: str) -> bool:
+    """Return whether `hackathon port` has changes to show for a program. Without libcst it says how to get that."""
+    file = next(program_files(folder, entry))
+    if not _PORTED.intersection(name.partition(".")[0] for _, name in imports(folder, file)):
+        return False
+    if find_spec("libcst") is None:
+        return True
+    from hackathon.programs.port.port import port
+    from hackathon.programs.port.source import read_program
+
+    try:
+        return port(read_program(folder / entry)).status == "ported"
+    except RequestError:
+        return False
+
+
+def told_by_text(
+    folder: Path, entry: str, rules: Collection[str], situation: TrainingSituation | None = None
+) -> list[tuple[str, LintFinding]]:
+    """Return (file, finding) of what the text of a program shows, for these rules; nothing where it cannot be read.
+
+    `folder` may belong to somebody else: files are parsed, and opened as `program_files` does.
+    """
+    program = TrainingProgram.read(folder, (entry,))
+    with contextlib.suppress(TooManyStepsError):
+        exchange_rules.check_exchange(program)
+        data_rules.check_data(program)
+        if situation is not None:
+            rank_rules.check_ranks(program, situation)
+    return [(module.name, each) for module in program.modules for each in module.look.findings if each.rule in rules]
