@@ -101,7 +101,7 @@ def test_the_page_of_a_run_leads_to_the_profile_that_recorded_it_again(source: C
     shown = read(page("profile", source, "en", recorded))
     assert "Rank 2 is late" in shown.text and "aten::mm" in shown.text
     japanese = read(page("profile", source, "ja", recorded))
-    assert "ランク 2 が遅れています" in japanese.text and "late" not in japanese.text
+    assert "ランク 2 が遅れています" in japanese.text and "is late" not in japanese.text
 
 
 def test_a_run_without_a_result_has_no_such_page(source: Catalog) -> None:
