@@ -162,40 +162,65 @@ class Functions:
         return Assigned(node, value, index)
 
     def origins(
-        self, value: cst.BaseExpression, scope: Scope, index: int | None = None, depth: int = DEPTH
+        self, value: cst.BaseExpression, scope: Scope, index: int | None = None
     ) -> Iterator[tuple[cst.BaseExpression, Scope]]:
-        """Yield the expressions that a value may come from: through names, parameters, and what functions return."""
+        """Yield the expressions that a value may come from: through names, parameters, and what functions return.
+
+        `index`: which element of the value is meant, None: all of it.
+        """
+        return self._origins(value, scope, index, DEPTH, {})
+
+    def _origins(
+        self,
+        value: cst.BaseExpression,
+        scope: Scope,
+        index: int | None,
+        depth: int,
+        followed: dict[tuple[object, ...], int],
+    ) -> Iterator[tuple[cst.BaseExpression, Scope]]:
         if depth < 0:
             return
         if isinstance(value, cst.Tuple) and index is not None:
             if index < len(value.elements):
-                yield from self.origins(value.elements[index].value, scope, None, depth)
+                yield from self._origins(value.elements[index].value, scope, None, depth, followed)
             return
         if isinstance(value, cst.IfExp):
-            yield from self.origins(value.body, scope, index, depth - 1)
-            yield from self.origins(value.orelse, scope, index, depth - 1)
+            yield from self._origins(value.body, scope, index, depth - 1, followed)
+            yield from self._origins(value.orelse, scope, index, depth - 1, followed)
             return
         function = self.target(value) if isinstance(value, cst.Call) else None
-        if function is not None and function.name.value != "__init__":
-            for made in self.program.find(function, cst.Return):
-                if made.value is not None and self.scope(made) is function:
-                    yield from self.origins(made.value, function, index, depth - 1)
-            return
         name = dotted(value)
-        if name is None:
+        what = function if function is not None and function.name.value != "__init__" else name
+        if what is None:
             yield value, scope
             return
-        there = self.assigned(name, scope)
-        if not there and scope is not None and name in self.parameters(scope):
+        # names that lead to each other in many ways are followed once, or again by a shorter way
+        if followed.get((what, scope, index), -1) >= depth:
+            return
+        followed[what, scope, index] = depth
+        for given, there, element in self._before(what, scope, index):
+            yield from self._origins(given, there, element, depth - 1, followed)
+
+    def _before(
+        self, what: str | cst.FunctionDef, scope: Scope, index: int | None
+    ) -> Iterator[tuple[cst.BaseExpression, Scope, int | None]]:
+        """Yield what a name was given, or a function returns: value, its scope, which element of it."""
+        if isinstance(what, cst.FunctionDef):
+            for made in self.program.find(what, cst.Return):
+                if made.value is not None and self.scope(made) is what:
+                    yield made.value, what, index
+            return
+        there = self.assigned(what, scope)
+        if not there and scope is not None and what in self.parameters(scope):
             for call in self.callers.get(scope, []):
-                given = self.passed(call, scope, name)
+                given = self.passed(call, scope, what)
                 if given is not None:
-                    yield from self.origins(given, self.scope(call), index, depth - 1)
+                    yield given, self.scope(call), index
             return
         if not there and scope is not None:
-            there = self.assigned(name, None)
+            there = self.assigned(what, None)
         for each in there:
-            if dotted(each.value) != name:
+            if dotted(each.value) != what:
                 deeper = each.index if each.index is not None else index
                 # of an attribute of `self`: where it is assigned, not where it is used
-                yield from self.origins(each.value, self.scope(each.statement), deeper, depth - 1)
+                yield each.value, self.scope(each.statement), deeper

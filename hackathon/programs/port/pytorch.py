@@ -6,6 +6,7 @@ from hackathon.programs.port.names import Imports
 from hackathon.programs.port.torch_data import TrainingData
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_output import notebook, only_first
+from hackathon.programs.port.torch_rates import whole_rates
 from hackathon.programs.port.torch_setup import AddedNames, devices, set_up
 from hackathon.programs.port.torch_steps import steps
 
@@ -26,6 +27,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     model.unwrap(words)
     data = TrainingData(edits, functions, words)
     data.share()
+    data.lengths(whole_rates(edits, functions, words, data.loops))
     data.others()
     steps(edits, functions, words, model, data.loops)
     only_first(edits, functions, words)

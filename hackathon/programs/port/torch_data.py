@@ -33,7 +33,6 @@ class TrainingData:
                 self._epochs(loop)
             if len(loop.sources) > 1 and self._sometimes(loop):
                 self.edits.ask(loop.loop, "ask-share")
-            self._lengths(loop)
 
     def _sometimes(self, loop: BatchLoop) -> bool:
         """Return whether a loop may run without a training step: the same lines train and evaluate."""
@@ -180,8 +179,15 @@ class TrainingData:
             self.edits.put_before(place.statement, text)
             self.edits.done(place.statement, "do-epoch", text, loader=place.loader)
 
-    def _lengths(self, loop: BatchLoop) -> None:
-        """Divide by the samples of this process: `len(loader.sampler)`, which is all of them for one process."""
+    def lengths(self, kept: set[cst.Call]) -> None:
+        """Divide by the samples of this process: `len(loader.sampler)`, which is all of them for one process.
+
+        `kept`: calls of `len` that are to count all.
+        """
+        for loop in self.loops:
+            self._lengths(loop, kept)
+
+    def _lengths(self, loop: BatchLoop, kept: set[cst.Call]) -> None:
         if not loop.sources or not set(loop.sources) <= self._sampled:
             return
         name = dotted(loop.loader)
@@ -194,7 +200,7 @@ class TrainingData:
             if what is not None and name is not None and what == f"{name}.dataset":
                 self.edits.swap(call.args[0].value, f"{name}.sampler")
                 self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({what})")
-            elif what in datasets and what is not None and self._divides(call):
+            elif what in datasets and what is not None and self._divides(call) and call not in kept:
                 self.edits.ask(call, "ask-length", data=what, loader=name or "?")
 
     def _divides(self, call: cst.Call) -> bool:

@@ -116,7 +116,9 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "別の構成のノード {nodes} 台: {shape}、キュー: {queues}",
     ),
     "next": (
-        "Next: hackathon clusters check {name!q} --live; hackathon doctor --cluster {name!q} --job",
-        "次の手順: hackathon clusters check {name!q} --live、hackathon doctor --cluster {name!q} --job",
+        "Next: hackathon clusters check {name!q} --live; hackathon doctor --cluster {name!q} --job\n"
+        "To use it: `cluster: {name}` in project.yaml, or --cluster {name!q}",
+        "次の手順: hackathon clusters check {name!q} --live、hackathon doctor --cluster {name!q} --job\n"
+        "使うには: project.yaml に `cluster: {name}` と書くか、--cluster {name!q} を指定してください",
     ),
 }

@@ -93,6 +93,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{loader} のサンプラーにエポックを伝え、毎回順序を変えます",
     ),
     "do_length": ("{old} → the samples of this process", "{old} → このプロセスのサンプル数"),
+    "do_throughput": (
+        "the throughput is that of all processes: only rank 0 prints it",
+        "スループットを全プロセスの合計にします（表示するのはランク 0 だけです）",
+    ),
     "do_print": ("only rank 0 prints", "ランク 0 だけが表示します"),
     "do_save": ("only rank 0 saves", "ランク 0 だけが保存します"),
     "do_barrier": ("all processes wait for the file of rank 0", "全プロセスがランク 0 のファイルを待ちます"),
@@ -218,6 +222,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ask_epoch": (
         "where does an epoch begin? There the DataLoader's sampler.set_epoch(epoch) belongs.",
         "エポックはどこで始まりますか。そこで DataLoader の sampler.set_epoch(epoch) を呼んでください。",
+    ),
+    "ask_throughput": (
+        "only rank 0 prints this throughput: does it count the samples of one process? Then multiply it by {world}",
+        "このスループットを表示するのはランク 0 だけです。1 プロセスのサンプル数で計算していますか。その場合は {world} を掛けてください。",
     ),
     "ask_length": (
         "{data} are the samples of all processes: is len({loader}.sampler), those of this one, meant?",
