@@ -81,8 +81,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{law}: 逐次部分の割合 f = {fraction}。誤差には繰り返し（--repeat 3）が必要です",
     ),
     "fit_meaningless": (
-        "{law} does not fit these points (faster than linear, or slower than the base)",
-        "{law} はこの結果に当てはまりません（線形を超えるか、基準より遅い）",
+        "{law} does not fit these points (faster than linear, slower than the base, or too far from any such curve)",
+        "{law} はこの結果に当てはまりません（線形を超えるか、基準より遅いか、曲線から離れすぎています）",
     ),
     "predicted": (
         "predicted at {processes} processes: efficiency {efficiency} ({low} to {high} with 90 % probability)",
