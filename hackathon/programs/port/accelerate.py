@@ -1,5 +1,6 @@
 """Accelerate: the library distributes what goes through `prepare()`; the rest is for one process, or a question."""
 
+from functools import partial
 from typing import Literal
 
 import libcst as cst
@@ -9,9 +10,9 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.loops import batch_loops, is_loader, iterated
 from hackathon.programs.port.names import calls, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
+from hackathon.programs.port.rates.accelerate_counts import GATHERS, accelerate_counts
+from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 from hackathon.programs.port.torch_steps import seeded
-
-_GATHERS = ("gather", "gather_for_metrics", "reduce")
 
 
 def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
@@ -33,7 +34,10 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
             edits.swap(call, f"{name}.backward({functions.program.text(target)})")
             edits.done(call, "do-backward", f"{name}.backward(…)")
     _saves(edits, functions, name, prepared)
-    lines_of_one(edits, functions, f"{name}.is_main_process", Output(sees=lambda node: _sees(functions, name, node)))
+    sees = partial(_sees, functions, name)
+    processes = PortedProcesses(f"{name}.num_processes", sees, f"{name}.print")
+    whole_rates(edits, functions, accelerate_counts(functions, name, prepared), processes)
+    lines_of_one(edits, functions, f"{name}.is_main_process", Output(sees=sees))
     edits.note(None, "note-accelerate-launch")
     return "ported"
 
@@ -164,7 +168,7 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
 def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
     """Return whether results of all processes are collected below a node, also in what it calls."""
     inside = [body, *(each for call in calls(functions.program, body) if (each := functions.target(call)) is not None)]
-    return any(method(call) in _GATHERS for node in inside for call in calls(functions.program, node))
+    return any(method(call) in GATHERS for node in inside for call in calls(functions.program, node))
 
 
 def _saves(edits: Edits, functions: Functions, name: str, prepared: set[str]) -> None:

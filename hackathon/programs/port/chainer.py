@@ -10,6 +10,8 @@ from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.head import Head
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
+from hackathon.programs.port.rates.chainer_counts import Scattered, chainer_counts
+from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 
 _ITERATORS = ("SerialIterator", "MultithreadIterator", "MultiprocessIterator")
 _OF_ONE = {
@@ -37,6 +39,8 @@ def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unkno
     port.data()
     port.evaluators()
     port.others()
+    counts = chainer_counts(functions, port.trained, port.scattered)
+    whole_rates(edits, functions, counts, PortedProcesses(f"{port.comm.name}.size", port.comm.sees))
     port.output()
     head.put()
     edits.note(None, "note-chainer")
@@ -54,6 +58,9 @@ class _Chainer:
         self.functions = functions
         self.program = functions.program
         self.comm = comm
+        self.trained: list[cst.Call] = []
+        """The iterators of the training."""
+        self.scattered: Scattered = {}
         self._evaluators = {name for name, each in functions.classes.items() if self._derived(each)}
 
     def _derived(self, owner: cst.ClassDef) -> bool:
@@ -87,6 +94,8 @@ class _Chainer:
             if trains is None:
                 self.edits.ask(call, "ask-chainer-data", data=self.program.text(call))
             elif trains or self._for_evaluator(call):
+                if trains:
+                    self.trained.append(call)
                 self._scatter(call, trains, done)
             else:
                 self.edits.note(call, "note-evaluation")
@@ -167,6 +176,7 @@ class _Chainer:
         more = "shuffle=True" if trains else "force_equal_length=False"
         scatter = f"{self.comm.package}.scatter_dataset({name} if {comm}.rank == 0 else None, {comm}, {more})"
         edits.put_before(statement, f"{name} = {scatter}\n")
+        self.scattered[name, scope] = program.line(statement), trains
         edits.done(statement, "do-scatter", scatter, data=name)
 
     def _counted(self, node: cst.CSTNode) -> bool:

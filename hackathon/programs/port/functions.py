@@ -198,10 +198,10 @@ class Functions:
         if followed.get((what, scope, index), -1) >= depth:
             return
         followed[what, scope, index] = depth
-        for given, there, element in self._before(what, scope, index):
+        for given, there, element in self.before(what, scope, index):
             yield from self._origins(given, there, element, depth - 1, followed)
 
-    def _before(
+    def before(
         self, what: str | cst.FunctionDef, scope: Scope, index: int | None
     ) -> Iterator[tuple[cst.BaseExpression, Scope, int | None]]:
         """Yield what a name was given, or a function returns: value, its scope, which element of it."""

@@ -7,6 +7,8 @@ from hackathon.programs.port.keras_program import KerasProgram, Shares, keras_na
 from hackathon.programs.port.keras_tape import port_tapes
 from hackathon.programs.port.names import argument, dotted, method, pure
 from hackathon.programs.port.output import lines_of_one
+from hackathon.programs.port.rates.keras_counts import keras_counts
+from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 
 _HARMLESS = frozenset({"evaluate", "predict", "count_params", "result", "to_json", "get_config"})
 
@@ -27,10 +29,11 @@ def port_to_horovod(keras: KerasProgram) -> None:
     )
     head.block(start)
     share = Shares(keras, head, hvd)
+    loops: dict[cst.For, bool] = {}
     if keras.tapes and keras.fits:
         edits.ask(keras.tapes[0], "ask-tape")
     elif keras.tapes:
-        port_tapes(keras, head, hvd, share)
+        loops = port_tapes(keras, head, hvd, share)
     else:
         for call in keras.compiles:
             _optimizer(keras, call, tf, hvd)
@@ -38,6 +41,7 @@ def port_to_horovod(keras: KerasProgram) -> None:
             edits.ask(keras.fits[0], "ask-compile")
         for call in keras.fits:
             _fit(keras, call, hvd, share)
+    whole_rates(edits, functions, keras_counts(keras, loops), PortedProcesses(f"{hvd}.size()"))
     guard = f"{hvd}.rank() == 0"
     lines_of_one(edits, functions, guard, keras.output(_HARMLESS))
     keras.quiet(guard)

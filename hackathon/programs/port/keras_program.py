@@ -88,6 +88,21 @@ class KerasProgram:
                 found.append((below, where))
         return list(dict.fromkeys(found))
 
+    def batched(self, value: cst.BaseExpression, scope: Scope, depth: int = DEPTH - 1) -> list[cst.Call]:
+        """Return the calls of `.batch(…)` that make a data set."""
+        found: list[cst.Call] = []
+        if depth < 0:
+            return found
+        for each, where in self.functions.origins(value, scope):
+            below = each
+            while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute):
+                if method(below) == "batch":
+                    found.append(below)
+                below = below.func.value
+            if below is not each and dotted(below) not in (None, dotted(value)) and isinstance(below, cst.Name):
+                found += self.batched(below, where, depth - 1)
+        return list(dict.fromkeys(found))
+
     def _starts(self, call: cst.Call) -> bool:
         full = self.functions.imports.full(call.func)
         return full.startswith(("tensorflow.", "keras.", "tensorflow_datasets."))

@@ -9,8 +9,11 @@ from hackathon.programs.port.loops import iterated
 from hackathon.programs.port.names import argument, calls, dotted, method
 
 
-def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> None:
-    """Wrap the one tape, share the data, and let all processes begin with the same weights."""
+def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> dict[cst.For, bool]:
+    """Wrap the one tape, share the data, and let all processes begin with the same weights.
+
+    Return the loops over batches, and whether each process has its share of the data there.
+    """
     edits, functions, program = keras.edits, keras.functions, keras.program
     gradients = [each for each in functions.calls if method(each) == "gradient"]
     tape, item = keras.tapes[0], keras.tapes[0].items[0]
@@ -18,21 +21,21 @@ def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> None
     persistent = isinstance(item.item, cst.Call) and argument(item.item, "persistent", 0) is not None
     if len(keras.tapes) != 1 or len(gradients) != 1 or name is None or persistent:
         edits.ask(tape, "ask-tape")
-        return
+        return {}
     if any(gradients[0] is each for each in calls(program, tape.body)):
         edits.ask(tape, "ask-tape")
-        return
+        return {}
     text = f"{name} = {hvd}.DistributedGradientTape({name})\n"
     edits.put_after(tape, text)
     edits.done(tape, "do-tape", text)
     functions.train_by(gradients)
     loops = [each for each in program.find(program.module, cst.For) if functions.reaches(each.body)]
     batches = [each for each in loops if not _counts(each) and not _holds(keras, each, loops)]
-    for each in batches:
-        share.dataset(iterated(each), functions.scope(each))
+    shared = {each: share.dataset(iterated(each), functions.scope(each)) for each in batches}
     if not batches:
         edits.ask(gradients[0], "ask-keras-data", data="?")
     _alike(keras, head, hvd, gradients[0], batches)
+    return shared
 
 
 def _counts(loop: cst.For) -> bool:

@@ -7,6 +7,8 @@ from hackathon.programs.port.head import Head
 from hackathon.programs.port.keras_program import KerasProgram
 from hackathon.programs.port.names import argument, dotted, method
 from hackathon.programs.port.output import Output, lines_of_one
+from hackathon.programs.port.rates.keras_counts import keras_counts
+from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
 
 
 def port_to_workers(keras: KerasProgram) -> None:
@@ -35,6 +37,7 @@ def port_to_workers(keras: KerasProgram) -> None:
     for call in functions.calls:
         if method(call) in ("save", "save_weights") and dotted(call.func) is not None and _model(keras, call):
             edits.ask(call, "ask-workers-save", call=keras.program.text(call.func))
+    whole_rates(edits, functions, keras_counts(keras, {}), PortedProcesses(f"{strategy}.num_replicas_in_sync"))
     output = Output(harmless=frozenset({"count_params", "result"}), also=lambda call: method(call) == "summary")
     lines_of_one(edits, functions, f"{me}.rank == 0", output)
     keras.quiet(f"{me}.rank == 0")
@@ -112,7 +115,7 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         edits.done(call, "do-workers-batch", f"… * {size}")
         return
     bases = keras.bases(x.value, functions.scope(call))
-    batches = _batches(keras, x.value, functions.scope(call))
+    batches = keras.batched(x.value, functions.scope(call))
     if not bases or not all(keras.is_slices(each) and keras.once(where) for each, where in bases) or len(batches) != 1:
         edits.ask(call, "ask-keras-data", data=program.text(x.value))
         return
@@ -125,19 +128,3 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
     edits.done(batches[0], "do-workers-batch", f"… * {size}")
     if argument(call, "steps_per_epoch") is not None:
         edits.ask(call, "ask-fit")
-
-
-def _batches(keras: KerasProgram, value: cst.BaseExpression, scope: Scope, depth: int = 4) -> list[cst.Call]:
-    """Return the calls of `.batch(…)` that make a data set."""
-    found: list[cst.Call] = []
-    if depth < 0:
-        return found
-    for each, where in keras.functions.origins(value, scope):
-        below = each
-        while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute):
-            if method(below) == "batch":
-                found.append(below)
-            below = below.func.value
-        if below is not each and dotted(below) not in (None, dotted(value)) and isinstance(below, cst.Name):
-            found += _batches(keras, below, where, depth - 1)
-    return list(dict.fromkeys(found))

@@ -3,10 +3,11 @@
 from hackathon.programs.port.edits import Edits
 from hackathon.programs.port.functions import Functions
 from hackathon.programs.port.names import Imports
+from hackathon.programs.port.rates.rates import PortedProcesses, whole_rates
+from hackathon.programs.port.rates.torch_counts import torch_counts
 from hackathon.programs.port.torch_data import TrainingData
 from hackathon.programs.port.torch_model import TrainedModel
 from hackathon.programs.port.torch_output import notebook, only_first
-from hackathon.programs.port.torch_rates import whole_rates
 from hackathon.programs.port.torch_setup import AddedNames, devices, set_up
 from hackathon.programs.port.torch_steps import steps
 
@@ -27,7 +28,7 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
     model.unwrap(words)
     data = TrainingData(edits, functions, words)
     data.share()
-    data.lengths(whole_rates(edits, functions, words, data.loops))
+    data.lengths(whole_rates(edits, functions, torch_counts(functions, data.loops), PortedProcesses(words.world)))
     data.others()
     steps(edits, functions, words, model, data.loops)
     only_first(edits, functions, words)

@@ -172,11 +172,18 @@ class TrainedModel:
                     return True
         return False
 
-    def is_model(self, node: cst.BaseExpression, scope: Scope, depth: int = DEPTH) -> bool:
+    def is_model(self, node: cst.BaseExpression, scope: Scope) -> bool:
         """Return whether an expression is the wrapped model, also as a function's parameter."""
+        return self._is_model(node, scope, DEPTH, set())
+
+    def _is_model(
+        self, node: cst.BaseExpression, scope: Scope, depth: int, followed: set[tuple[str, Scope, int]]
+    ) -> bool:
         name = dotted(node)
-        if name is None or self.name is None or depth < 0:
+        # names that lead to each other in many ways are followed once
+        if name is None or self.name is None or depth < 0 or (name, scope, depth) in followed:
             return False
+        followed.add((name, scope, depth))
         if self.name.startswith("self."):
             if name == self.name and self.functions.owner(scope) is self.functions.owner(self.scope):
                 return True
@@ -192,12 +199,12 @@ class TrainedModel:
             moved = isinstance(each.value, cst.Call) and method(each.value) in ("to", "cuda")
             value = each.value.func.value if moved else each.value  # type: ignore[attr-defined]
             whole = each.index is None and dotted(value) not in (None, name)
-            if whole and self.is_model(value, self.functions.scope(each.statement), depth - 1):
+            if whole and self._is_model(value, self.functions.scope(each.statement), depth - 1, followed):
                 return True
         if scope is not None and name in self.functions.parameters(scope):
             return any(
                 (given := self.functions.passed(call, scope, name)) is not None
-                and self.is_model(given, self.functions.scope(call), depth - 1)
+                and self._is_model(given, self.functions.scope(call), depth - 1, followed)
                 for call in self.functions.callers.get(scope, [])
             )
         return False

@@ -77,6 +77,24 @@ def printed(made: Ported) -> str:
          'print(f"{WORLD_SIZE * (seen / dt if dt else 0):.1f} samples/s (total)")'),
         ('print(f"total: {seen / dt:.1f} samples/s")', 'print(f"total: {WORLD_SIZE * seen / dt:.1f} samples/s")'),
         ('print(f"速度 {seen / dt:.1f} 枚/秒")', 'print(f"速度 {WORLD_SIZE * seen / dt:.1f} 枚/秒 (total)")'),
+        ('print("{1:.1f} samples/s in epoch {0}".format(epoch, seen / dt))',
+         'print("{1:.1f} samples/s (total) in epoch {0}".format(epoch, WORLD_SIZE * seen / dt))'),
+        ('print("{rate:.1f} samples/s, {0}, {{x}}".format(epoch, rate=seen / dt))',
+         'print("{rate:.1f} samples/s (total), {0}, {{x}}".format(epoch, rate=WORLD_SIZE * seen / dt))'),
+        ('print("{:>{}} samples/s, loss {:.3f}".format(seen / dt, 9, total / seen))',
+         'print("{:>{}} samples/s (total), loss {:.3f}".format(WORLD_SIZE * seen / dt, 9, total / seen))'),
+        ('print("{1}/{0}: {2:.1f} samples/s".format(3, epoch, seen / dt, "more than needed"))',
+         'print("{1}/{0}: {2:.1f} samples/s (total)".format(3, epoch, WORLD_SIZE * seen / dt, "more than needed"))'),
+        ('print("\\N{EM DASH} {:.1f} samples/s".format(seen / dt))',
+         'print("\\N{EM DASH} {:.1f} samples/s (total)".format(WORLD_SIZE * seen / dt))'),
+        ('print("100%% done, %.1f samples/s" % (seen / dt))',
+         'print("100%% done, %.1f samples/s (total)" % (WORLD_SIZE * (seen / dt)))'),
+        ('speed = seen / dt\n    print("100%% done, %.1f samples/s" % speed)',
+         'print("100%% done, %.1f samples/s (total)" % (WORLD_SIZE * speed))'),
+        ('print("%*d: %.*f samples/s" % (5, epoch, 1, seen / dt))',
+         'print("%*d: %.*f samples/s (total)" % (5, epoch, 1, WORLD_SIZE * seen / dt))'),
+        ('print("%(e)d: %(r).1f samples/s" % {"r": seen / dt, "e": epoch})',
+         'print("%(e)d: %(r).1f samples/s (total)" % {"r": WORLD_SIZE * seen / dt, "e": epoch})'),
         ('print(f"{seen / dt:.1f} samples/s, {9 * seen / dt:.1f} tokens/s")',
          'print(f"{WORLD_SIZE * seen / dt:.1f} samples/s (total), {WORLD_SIZE * 9 * seen / dt:.1f} tokens/s (total)")'),
     ],
@@ -113,7 +131,15 @@ def test_what_a_function_returns() -> None:
         'print(f"loss {total / seen:.4f} after {dt:.1f} s")',
         'print(f"test: {100 / dt:.1f} samples/s")',  # each process evaluates everything
         'print("target 100 samples/s")',
+        'print(f"{len(test_set) / dt:.1f} samples/s")',
         'logger.info(f"{seen} of {total}")',
+        'print("{1} samples, target {0} samples/s".format(900, seen))',
+        'print("{1} samples, {0:.1f} s".format(dt, seen / dt))',
+        'print("{0:.1f} steps/s, {1}".format(i / dt, seen / dt))',
+        'print("{0} samples/s".format())',  # raises when it runs
+        'print("%d%% samples/s" % (seen / dt))',
+        'print("100%% of %d, 100%% samples/s" % seen)',
+        'print("{{0}} samples/s".format(seen / dt))',
     ],
 )
 def test_what_is_no_such_throughput_stays(given: str) -> None:
@@ -127,6 +153,14 @@ def test_what_is_no_such_throughput_stays(given: str) -> None:
     [
         'print(f"{50000 / dt:.1f} samples/s")',  # the samples of all, or a number of its own?
         'print(f"{meter.rate():.1f} samples/s")',
+        'print("{0:.1f} samples/s, {0} in all".format(seen / dt))',  # one value at two places
+        'print("{0.rate:.1f} samples/s".format(meter))',
+        'print("{:.1f} samples/s".format(*row))',
+        'print("{rate:.1f} samples/s".format(**stats))',
+        'print("%(rate).1f samples/s" % stats)',
+        'print("%d: %.1f samples/s" % row)',
+        'print(f"{speed=:.1f} samples/s")',
+        'print(f"{len(test_loader) * args.bs / dt:.1f} samples/s")',
         'for a, b in test_loader: seen += len(a)\n    print(f"{seen / dt:.1f} samples/s")',
         'print(f"{(seen + len(train_set)) / dt:.1f} samples/s")',
     ],
@@ -135,6 +169,31 @@ def test_what_is_not_known_is_asked(given: str) -> None:
     found = ported(program(given))
     assert "ask-throughput" in {each.rule for each in found.findings if each.kind == "question"}
     assert "# hackathon port: " in found.after.decode() and "WORLD_SIZE * " not in found.after.decode()
+
+
+def test_an_evaluation_inside_the_loop_is_asked_about() -> None:
+    inside = "for a, b in test_loader: n += len(a)"
+    found = ported(program('print(f"{n / dt:.1f} samples/s")', inside))
+    assert "ask-throughput" in {each.rule for each in found.findings}
+    found = ported(program('print(f"{seen / dt:.1f} samples/s")', inside))
+    assert printed(found) == 'print(f"{WORLD_SIZE * seen / dt:.1f} samples/s (total)")'
+
+
+def test_a_batch_may_be_called_as_the_data_are() -> None:
+    text = program(inside='print(f"{len(data) * (i + 1) / (time.time() - t0):.1f} samples/s")').replace(
+        "(x, y)", "data"
+    )
+    found = ported(text.replace("train_set, test_set", "data, test_set").replace("(train_set", "(data"))
+    assert printed(found) == 'print(f"{WORLD_SIZE * len(data) * (i + 1) / (time.time() - t0):.1f} samples/s (total)")'
+
+
+def test_a_function_that_computes_the_rate() -> None:
+    rate = "def rate(count, seconds):\n    return count / seconds\n"
+    found = ported(rate + program('print(f"{rate(seen, dt):.1f} samples/s")'))
+    assert printed(found) == 'print(f"{WORLD_SIZE * rate(seen, dt):.1f} samples/s (total)")'
+    endless = "def rate(count, seconds):\n    return rate(count, seconds)\n"
+    found = ported(endless + program('print(f"{rate(seen, dt):.1f} samples/s")'))
+    assert "ask-throughput" in {each.rule for each in found.findings}
 
 
 def test_the_throughput_of_an_evaluation_stays() -> None:
@@ -156,11 +215,13 @@ def test_the_reader_of_logs_knows_it_for_that_of_all() -> None:
     assert list(CustomaryWords().read(shown)) == [("samples_per_s/all", 50.0)]
 
 
+@pytest.mark.parametrize("rate", ["v0", "len(v0)"])
 @pytest.mark.parametrize("loader", ["loader", "v0"])
-def test_names_that_lead_to_each_other_in_many_ways_end(loader: str) -> None:
+def test_names_that_lead_to_each_other_in_many_ways_end(loader: str, rate: str) -> None:
     """Sixty ways from each of eight names to the next one: 60⁵ ways within the depth that is looked at."""
     chain = "".join(f"v{number} = v{number + 1}\n" * 60 for number in range(8))
     text = HEAD + chain + LOOP.replace("enumerate(loader)", f"enumerate({loader})")
-    found = ported(text.replace("{inside}", "pass").replace("{behind}", 'print(f"{v0 / dt:.1f} samples/s")'))
+    found = ported(text.replace("{inside}", "pass").replace("{behind}", f"print(f'{{{rate} / dt:.1f}} samples/s')"))
     asked = {each.rule for each in found.findings if each.kind == "question"}
-    assert "ask-throughput" in asked and ("ask-data" in asked) is (loader == "v0")
+    assert ("ask-throughput" in asked) is ((loader, rate) != ("v0", "len(v0)"))  # that are the batches of the loop
+    assert ("ask-data" in asked) is (loader == "v0")

@@ -1,0 +1,89 @@
+"""Printed lines as the reader of logs sees them: which value is a throughput, whose, and where `(total)` can stand."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import libcst as cst
+
+from hackathon.logs.words import ALL, EACH, CustomaryWords
+from hackathon.programs.port.edits import Edits
+from hackathon.programs.port.rates.templates import OTHER, Piece, Text, Untold, Written, raw
+
+_SHOWN = "4321.5"
+"""What stands for the number that is looked at."""
+_FACTORS = (1.0, 1e3, 1e6)
+_LETTERS, _WORDS = 2000, 8
+"""Letters of a line; words beside a value that may be its unit. A line with more is left as it is."""
+_RATES = ("samples_per_s", "tokens_per_s")
+
+
+def scope_of(pieces: list[Piece], place: int) -> str | None:
+    """Return whose rate the reader of logs takes a value for: `EACH`, `ALL`, "" (not said); None: it is no rate."""
+    return _read(_line(pieces, place, {}))
+
+
+def _line(pieces: list[Piece], place: int, texts: dict[int, str]) -> str:
+    """Return a line with one value of interest; `texts`: other letters for some of its parts."""
+    found = []
+    for number, each in enumerate(pieces):
+        if isinstance(each, Text):
+            found.append(texts.get(number, each.shown))
+        elif isinstance(each, str):
+            found.append(each)
+        else:
+            found.append(_SHOWN if number == place else OTHER)
+    return "".join(found)
+
+
+def _read(line: str) -> str | None:
+    if len(line) > _LETTERS:
+        return None
+    for name, value in CustomaryWords().read(line):
+        for scope in ("", EACH, ALL):
+            if name in {f"{each}{scope}" for each in _RATES} and value in {float(_SHOWN) * each for each in _FACTORS}:
+                return scope
+    return None
+
+
+def said_total(pieces: list[Piece], place: int) -> tuple[Text, int, str] | None:
+    """Return where and how to say beside the unit that a rate is that of all, so that the reader of logs knows it."""
+    for number, at, more in (*_behind(pieces, place), *_ahead(pieces, place)):
+        text = pieces[number]
+        assert isinstance(text, Text)
+        shown = text.shown
+        if _read(_line(pieces, place, {number: shown[:at] + more + shown[at:]})) == ALL:
+            return text, at, more
+    return None
+
+
+def _behind(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the ends of words behind a value, the nearest first."""
+    for number in range(place + 1, len(pieces)):
+        text = pieces[number]
+        if isinstance(text, cst.BaseExpression | Untold):
+            return
+        if isinstance(text, Text):
+            ends = islice(re.finditer(r"\w(?!\w)", text.shown), _WORDS)
+            yield from ((number, match.end(), " (total)") for match in ends)
+
+
+def _ahead(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the beginnings of words before a value, the nearest first."""
+    for number in range(place - 1, -1, -1):
+        text = pieces[number]
+        if isinstance(text, cst.BaseExpression | Untold):
+            return
+        if isinstance(text, Text):
+            starts = [match.start() for match in re.finditer(r"(?<!\w)\w", text.shown)]
+            yield from ((number, at, "total ") for at in reversed(starts[-_WORDS:]))
+
+
+def insert(edits: Edits, node: Written, places: list[tuple[int, str]]) -> None:
+    """Put words into a string of the program."""
+    letters = raw(node)
+    for at, more in sorted(places, reverse=True):
+        letters = letters[:at] + more + letters[at:]
+    if isinstance(node, cst.SimpleString):
+        letters = f"{node.prefix}{node.quote}{letters}{node.quote}"
+    edits.change(node, lambda updated: updated.with_changes(value=letters))

@@ -1,0 +1,195 @@
+"""The parts of a line that a program prints: its texts, its values, and which value stands at which place."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from hackathon.programs.port.names import dotted
+
+OTHER = "7"
+"""What stands for a value of a line that is not looked at."""
+Written = cst.SimpleString | cst.FormattedStringText
+_PERCENT = re.compile(
+    r"%(?:%|(?:\((?P<field>[^()]*)\))?[-+ #0]*(?P<width>\*|[0-9]*)(?:\.(?P<precision>\*|[0-9]*))?[hlL]?[a-zA-Z])"
+)
+_BRACES = re.compile(
+    r"\{\{|\}\}|\{(?P<field>[^{}!:]*)(?:![a-z])?(?::(?P<spec>[^{}]*(?:\{[^{}]*\}[^{}]*)*))?\}"
+)  # fmt: skip
+_FIELD = re.compile(r"(?P<name>[A-Za-z_]\w*|[0-9]*)(?P<part>[.\[].*)?", re.DOTALL)
+_HIDDEN = re.compile(r"\\N\{[^}]*\}|\\.", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A part of a string of the program, as it is written there."""
+
+    node: Written
+    start: int
+    end: int
+
+    @property
+    def shown(self) -> str:
+        """Its letters; those behind a backslash are blanks, which keeps the places."""
+        return _shown(self.node)[self.start : self.end]
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A place whose value is not written in the line: that of `*values`, of an attribute, of a width and a number."""
+
+
+Piece = Text | cst.BaseExpression | Untold | str
+"""A printed line consists of texts, of values, and of blanks between them."""
+
+
+def printed(call: cst.Call) -> Iterator[Piece]:
+    """Yield the parts of the line that a print writes."""
+    for number, each in enumerate(call.args):
+        if each.keyword is None and not each.star:
+            yield from [" "] if number else []
+            yield from _pieces(each.value)
+
+
+def raw(node: Written) -> str:
+    """Return the letters of a string between its quotes, as they are written."""
+    return node.raw_value if isinstance(node, cst.SimpleString) else node.value
+
+
+def _shown(node: Written) -> str:
+    return _HIDDEN.sub(lambda match: " " * len(match[0]), raw(node))
+
+
+def _pieces(value: cst.BaseExpression) -> Iterator[Piece]:
+    if isinstance(value, cst.ConcatenatedString):
+        yield from _pieces(value.left)
+        yield from _pieces(value.right)
+    elif isinstance(value, cst.FormattedString):
+        for part in value.parts:
+            if isinstance(part, cst.FormattedStringText):
+                yield Text(part, 0, len(part.value))
+            elif isinstance(part, cst.FormattedStringExpression) and part.equal is None:
+                yield part.expression
+            elif isinstance(part, cst.FormattedStringExpression):  # `{speed=}` also prints its own text
+                yield f"{dotted(part.expression) or ''}="
+                yield Untold()
+    elif isinstance(value, cst.SimpleString):
+        yield Text(value, 0, len(value.raw_value))
+    elif isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Modulo):
+        yield from _filled(value.left, _PERCENT, *_of_percent(value.right)) or [value]
+    elif isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value == "format":
+        plain = [None if each.star else each.value for each in value.args if each.keyword is None and each.star != "**"]
+        named = {each.keyword.value: each.value for each in value.args if each.keyword is not None}
+        whole = not any(each.star for each in value.args)
+        yield from _filled(value.func.value, _BRACES, plain, named, whole) or [value]
+    else:
+        yield value
+
+
+def _of_percent(
+    right: cst.BaseExpression,
+) -> tuple[list[cst.BaseExpression | None], dict[str, cst.BaseExpression], bool]:
+    """Return the values of `"…" % right`: those in their order, those by name, and whether these are all."""
+    if isinstance(right, cst.Tuple):
+        stars = any(isinstance(each, cst.StarredElement) for each in right.elements)
+        return [None if isinstance(each, cst.StarredElement) else each.value for each in right.elements], {}, not stars
+    if isinstance(right, cst.Dict):
+        named = {
+            each.key.raw_value: each.value
+            for each in right.elements
+            if isinstance(each, cst.DictElement) and isinstance(each.key, cst.SimpleString)
+        }
+        return [], named, len(named) == len(right.elements)
+    # a name may stand for one value, or for a tuple or dictionary of several
+    return [right], {}, not isinstance(right, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
+
+
+class _Values:
+    """The values that a template gets, which its places take by order, number or name."""
+
+    def __init__(
+        self, plain: list[cst.BaseExpression | None], named: dict[str, cst.BaseExpression], whole: bool
+    ) -> None:
+        stars = plain.index(None) if None in plain else len(plain)
+        self._plain = [each for each in plain[:stars] if each is not None]  # behind `*values` no number is known
+        self._named = named
+        self._whole = whole
+        self._next = 0
+
+    def take(self, field: str) -> Piece | None:
+        """Return the value of a place, `Untold` where it is not written; None: there is none."""
+        match = _FIELD.fullmatch(field)
+        if match is None:
+            return None
+        name = match["name"]
+        if not name:
+            name, self._next = str(self._next), self._next + 1
+        if name.isdigit():
+            found = self._plain[int(name)] if int(name) < len(self._plain) else None
+        else:
+            found = self._named.get(name)
+        if found is None:
+            return None if self._whole else Untold()
+        return Untold() if match["part"] else found
+
+    def named(self, name: str) -> Piece | None:
+        """Return the value of a name, `Untold` where it is not written; None: there is none."""
+        return self._named.get(name) or (None if self._whole else Untold())
+
+
+def _filled(
+    template: cst.BaseExpression,
+    places: re.Pattern[str],
+    plain: list[cst.BaseExpression | None],
+    named: dict[str, cst.BaseExpression],
+    whole: bool,
+) -> list[Piece]:
+    """Return the parts of a template with its values at their places; [] where they do not go together.
+
+    `whole`: whether all its values are known.
+    """
+    texts = list(_pieces(template))
+    if not all(isinstance(each, Text) for each in texts):
+        return []
+    matches = [
+        (text, match)
+        for text in texts
+        if isinstance(text, Text)
+        for match in places.finditer(text.shown)
+        if match[0] not in ("%%", "{{", "}}")
+    ]
+    if places is _PERCENT and not whole and len(matches) == 1 and len(plain) == 1:
+        whole = not matches[0][1]["field"]  # `"%.1f" % speed`
+    values = _Values(plain if whole or places is _BRACES else [], named, whole)
+    found: list[Piece] = []
+    for text in texts:
+        assert isinstance(text, Text)
+        start = 0
+        for match in places.finditer(text.shown):
+            if match[0] in ("%%", "{{", "}}"):  # one sign, written twice
+                found.append(Text(text.node, start, match.end() - 1))
+                start = match.end()
+                continue
+            value = _taken(values, match, places)
+            if value is None:
+                return []
+            found += [Text(text.node, start, match.start()), value]
+            start = match.end()
+        found.append(Text(text.node, start, text.end))
+    return found
+
+
+def _taken(values: _Values, match: re.Match[str], places: re.Pattern[str]) -> Piece | None:
+    field = match["field"]
+    if places is _PERCENT:
+        if field is not None:
+            return values.named(field)
+        for each in (match["width"], match["precision"]):
+            if each == "*":
+                values.take("")
+        return values.take("")
+    found = values.take(field.strip())
+    for inner in re.findall(r"\{([^{}]*)\}", match["spec"] or ""):
+        values.take(inner)
+    return found
