@@ -70,12 +70,10 @@ def quantile(components: Sequence[Component], share: float) -> float:
     """Return the logarithm of the cost below which a share of the distribution lies."""
     low = min(each.log_cost - 8 * each.deviation for each in components)
     high = max(each.log_cost + 8 * each.deviation for each in components)
+    parts = [(each.weight * 0.5, each.log_cost, each.deviation * math.sqrt(2)) for each in components]
     for _ in range(40):
         middle = (low + high) / 2
-        below = math.fsum(
-            each.weight * 0.5 * math.erfc((each.log_cost - middle) / (each.deviation * math.sqrt(2)))
-            for each in components
-        )
+        below = math.fsum([half * math.erfc((centre - middle) / width) for half, centre, width in parts])
         low, high = (middle, high) if below < share else (low, middle)
     return (low + high) / 2
 

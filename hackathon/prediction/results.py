@@ -1,17 +1,30 @@
 """What a study predicts for larger sizes, put into its results for tables, pictures and pages."""
 
+import functools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hackathon.prediction.forecast import forecast
-from hackathon.prediction.rows import TIMES
+from hackathon.prediction.rows import TIMES, MeasuredSize, Series
 from hackathon.prediction.study import of_results
 from hackathon.scaling.table import series_of
 from hackathon.text.errors import RequestError
 
 FURTHER = (2, 4)
 """Multiples of the largest size that are predicted."""
+KEPT = 256
+"""Series whose predictions are kept: each language, table and download of a site asks for the same ones."""
+
+
+class _Foreseen(NamedTuple):
+    """What is predicted at one size, relative to the smallest one that counts; nothing here depends on a language."""
+
+    processes: int
+    efficiency: float
+    low: float
+    high: float
+    basis: str
 
 
 def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,26 +51,37 @@ def _entries(results: Mapping[str, Any], series: Mapping[str, Any]) -> list[dict
     made = of_results(alone)
     if not made:
         return []
-    try:
-        found = forecast(made[0], [factor * made[0].rows[-1].processes for factor in FURTHER], advise=False)
-    except RequestError:
+    found = _beyond(made[0])
+    if found is None:
         return []
-    last = found.rows[-1]
+    base, last, predictions = found
     point = next(each for each in series["points"] if each["processes"] == last.processes)
     if point["efficiency"] is None:
         return []
     # relative to the base of the results, which may be a run of another study
-    scale = point["efficiency"] * last.cost / found.rows[0].cost
-    entries = []
+    scale = point["efficiency"] * last.cost / base.cost
+    entries = [
+        {
+            "processes": each.processes, "efficiency": scale * each.efficiency, "low": scale * each.low,
+            "high": scale * each.high, "basis": each.basis,
+        }
+        for each in predictions
+    ]  # fmt: skip
+    return [each for each in entries if all(math.isfinite(each[key]) for key in ("efficiency", "low", "high"))]
+
+
+@functools.lru_cache(KEPT)
+def _beyond(series: Series) -> tuple[MeasuredSize, MeasuredSize, tuple[_Foreseen, ...]] | None:
+    """Return the smallest and the largest row that count and what is predicted beyond; None where no row counts."""
+    try:
+        found = forecast(series, [factor * series.rows[-1].processes for factor in FURTHER], advise=False)
+    except RequestError:
+        return None
+    predictions = []
     for each in found.predictions:
-        ends = sorted(each["efficiency"] * ratio for ratio in _ratios(found.series.meaning, each))
-        entry = {
-            "processes": each["processes"], "efficiency": scale * each["efficiency"], "low": scale * ends[0],
-            "high": scale * ends[1], "basis": each["basis"],
-        }  # fmt: skip
-        if all(math.isfinite(entry[key]) for key in ("efficiency", "low", "high")):
-            entries.append(entry)
-    return entries
+        low, high = sorted(each["efficiency"] * ratio for ratio in _ratios(found.series.meaning, each))
+        predictions.append(_Foreseen(each["processes"], each["efficiency"], low, high, each["basis"]))
+    return found.rows[0], found.rows[-1], tuple(predictions)
 
 
 def _ratios(meaning: str, entry: Mapping[str, Any]) -> tuple[float, float]:

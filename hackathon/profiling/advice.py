@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from hackathon.profiling.shares import SAMPLED, RunShares, late_rank, mean_shares, rounded
+from hackathon.profiling.shares import SAMPLED, RunShares, late_rank, mean_of_runs, mean_shares, rounded
 from hackathon.text.messages import message
 
 STEPS = 10
@@ -58,8 +58,8 @@ def advice(runs: Sequence[RunShares]) -> list[Advice]:
     ranks = [each for run in runs for each in run.ranks]
     if not ranks or min(each.steps for each in ranks) < STEPS:
         return []
-    mean, late = mean_shares(ranks), late_rank(runs)
-    others = mean_shares([each for each in ranks if each.rank != late] or ranks)
+    mean, late = mean_of_runs(runs), late_rank(runs)
+    others = mean if late is None else mean_shares([each for each in ranks if each.rank != late] or ranks)
     found = []
     sampled = any(run.basis == SAMPLED for run in runs)
     for part, limit in LIMITS.items():

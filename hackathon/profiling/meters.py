@@ -45,15 +45,15 @@ def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
     An older Meter does not say how many steps a line covers: they are those since the line before, and its first line
     is passed over.
     """
-    before: int | None = None
+    before: object = None
     for line in lines:
         if line.get("final"):
             continue
-        since, before = before, count_of(line.get("step")) or None
+        since, before = before, line.get("step")
         seconds = finite(line.get("seconds"))
         if not seconds or seconds <= 0 or line.get("warmup"):
             continue
-        first, last = _steps(line, since)
+        first, last = _steps(line, count_of(since) or None)
         if 0 < first <= last:
             yield Interval(first, last, seconds, dict(_phases(line, seconds)), _collectives(line, seconds))
 

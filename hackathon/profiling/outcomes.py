@@ -15,7 +15,7 @@ from hackathon.profiling.gains import (
     percent,
     settings_words,
 )
-from hackathon.profiling.shares import RunShares, mean_shares, rounded
+from hackathon.profiling.shares import RunShares, mean_of_runs, rounded
 from hackathon.profiling.switches import names_of
 from hackathon.text.messages import message
 
@@ -151,8 +151,8 @@ def outcomes(
     option of a speedup table counts only where it was changed.
     """
     found = advice_on(old, evidence)
-    before = mean_shares([each for run in old for each in run.ranks]) if old else None
-    after = mean_shares([each for run in new for each in run.ranks]) if new else None
+    before = mean_of_runs(old) if old else None
+    after = mean_of_runs(new) if new else None
     parameters = {each.name for each in changes if each.parameter}
     offered = attempts(found, before, evidence)
     made = []

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from hackathon.profiling.advice import advice
-from hackathon.profiling.shares import HOOKED, MEASURED, SAMPLED, RunShares, late_rank, mean_shares
+from hackathon.profiling.shares import HOOKED, MEASURED, SAMPLED, RunShares, late_rank, mean_of_runs
 
 
 def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
     """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
     if not runs:
         return None
-    whole = mean_shares([each for run in runs for each in run.ranks]).to_json()
+    whole = mean_of_runs(runs).to_json()
     bases = {run.basis for run in runs}
     return {
         "basis": next(basis for basis in (SAMPLED, HOOKED, MEASURED, *bases) if basis in bases),

@@ -7,6 +7,7 @@ What the others spent beyond that they waited. This needs no common clock.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -90,6 +91,11 @@ class RunShares:
     basis: str = MEASURED
     """How they are known: MEASURED, HOOKED or SAMPLED."""
 
+    @cached_property
+    def mean(self) -> StepShares:
+        """The mean over its ranks, computed once: tables ask for it several times."""
+        return mean_shares(self.ranks)
+
     @classmethod
     def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
         """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
@@ -138,13 +144,18 @@ def mean_shares(shares: Sequence[StepShares]) -> StepShares:
     A part that one of them does not know is not known; what the others know of it is where it is contained.
     """
     unknown = {part: why for each in shares for part, why in each.unknown}
-    spent = {part: fmean(getattr(each, part) or 0.0 for each in shares) for part in PARTS}
+    spent = {part: fmean([getattr(each, part) or 0.0 for each in shares]) for part in PARTS}
     for part, container in _CONTAINED.items():
         if part in unknown:
             spent[container] += spent.pop(part)
     parts = {part: spent.get(part) for part in PARTS}
     steps = min(each.steps for each in shares)
-    return StepShares(ALL, steps, fmean(each.seconds for each in shares), **parts, unknown=tuple(unknown.items()))
+    return StepShares(ALL, steps, fmean([each.seconds for each in shares]), **parts, unknown=tuple(unknown.items()))
+
+
+def mean_of_runs(runs: Sequence[RunShares]) -> StepShares:
+    """Return the mean over all ranks of one run or of several."""
+    return runs[0].mean if len(runs) == 1 else mean_shares([each for run in runs for each in run.ranks])
 
 
 def late_rank(runs: Sequence[RunShares]) -> int | None:
@@ -157,8 +168,10 @@ def late_rank(runs: Sequence[RunShares]) -> int | None:
         for rank, seconds in run.caused:
             caused[rank] = caused.get(rank, 0.0) + seconds
     total = sum(caused.values())
-    waiting = mean_shares([each for run in runs for each in run.ranks]).share("waiting") if runs else None
-    if not total or waiting is None or waiting < NOTICED:
+    if not total:
+        return None
+    waiting = mean_of_runs(runs).share("waiting")
+    if waiting is None or waiting < NOTICED:
         return None
     rank = max(caused, key=lambda each: caused[each])
     return rank if caused[rank] / total > (1 + 1 / max(2, runs[0].processes)) / 2 else None

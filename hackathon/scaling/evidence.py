@@ -12,7 +12,7 @@ from hackathon.config.fields import Scalar
 from hackathon.jobs.settings import value_text
 from hackathon.profiling.gains import GainEvidence, TunedOption
 from hackathon.profiling.outcomes import Change
-from hackathon.profiling.shares import RunShares, mean_shares
+from hackathon.profiling.shares import RunShares
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.record import SPEEDUP_TAG, RunRecord
 from hackathon.scaling.cluster_measurements import measured
@@ -40,7 +40,7 @@ def evidence_of(
     `shares`: its own; what they do not tell of communication is asked of a profile, whose traces take seconds to read.
     """
     record = run.known()
-    unknown = shares is not None and record.processes > 1 and mean_shares(shares.ranks).waiting is None
+    unknown = shares is not None and record.processes > 1 and shares.mean.waiting is None
     return GainEvidence(
         framework=record.framework,
         own_program=not record.recipe,

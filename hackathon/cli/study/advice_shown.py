@@ -82,7 +82,7 @@ def _show(
 ) -> None:
     from hackathon.profiling.gains import advice_on, attempts
     from hackathon.profiling.meters import shares_of_run
-    from hackathon.profiling.shares import mean_shares
+    from hackathon.profiling.shares import mean_of_runs
     from hackathon.scaling.evidence import evidence_of, with_efficiency
     from hackathon.text.errors import RequestError
 
@@ -94,7 +94,7 @@ def _show(
         shares = [each for run in runs if (each := shares_of_run(run.path, processes)) is not None]
         evidence = evidence_of(runs[0], shares=shares[0] if shares else None)
         evidence = with_efficiency(evidence, point, base)
-        mean = mean_shares([each for run in shares for each in run.ranks]) if shares else None
+        mean = mean_of_runs(shares) if shares else None
         made = attempts(advice_on(shares, evidence), mean, evidence)
         found.append((runs[0], processes, made, bool(shares)))
     show_advice(name, found, as_json)

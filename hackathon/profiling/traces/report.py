@@ -14,7 +14,6 @@ from hackathon.profiling.shares import (
     UNMATCHED,
     RunShares,
     StepShares,
-    mean_shares,
     rounded,
 )
 from hackathon.profiling.traces.activity import SHOWN, Activity, Gap, gaps, kernels, operators
@@ -85,7 +84,7 @@ class Profile:
     @property
     def mean(self) -> StepShares:
         """The mean over the ranks."""
-        return mean_shares(self.shares.ranks)
+        return self.shares.mean
 
     @property
     def marked(self) -> bool:
