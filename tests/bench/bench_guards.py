@@ -34,7 +34,7 @@ class Plain(jinja2.Environment):
         super().__init__(
             loader=loader, undefined=jinja2.StrictUndefined, comment_start_string="<#", comment_end_string="#>",
             trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
-            bytecode_cache=sandbox.private_cache(cache),
+            bytecode_cache=sandbox.private_cache(cache, sandbox._VERSION),
         )
 if guards == "without":
     beneath.Beneath.looked_at = looked_at

@@ -4,22 +4,16 @@
 got past it finds no global, no filter, no attribute and nothing to call, and it cannot go on for ever.
 """
 
-import hashlib
-import io
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import jinja2
-from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import BlockReference, Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from hackathon.access.private import open_private, private_folder
-from hackathon.text.files import write_whole
+from hackathon.access.template_cache import private_cache
 from hackathon.text.messages import message
 
 LONGEST = 1 << 20
@@ -28,9 +22,7 @@ STEPS = 20_000
 """What the scripts of one request may take: header values (a list counts by its length), templates, `super()`."""
 _OPENED = 100
 """What opening a template and `super()` count for."""
-_KEPT = 400
-"""Compiled templates that the user's cache holds at most."""
-_VERSION = b"2"
+_VERSION = "2"
 """Changes when what is compiled here changes: code of another version is not loaded."""
 
 
@@ -52,7 +44,7 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
             lstrip_blocks=True,
             keep_trailing_newline=True,
             autoescape=False,
-            bytecode_cache=private_cache(cache),
+            bytecode_cache=private_cache(cache, _VERSION),
         )
         for table in (self.globals, self.filters, self.tests):
             table.clear()
@@ -99,58 +91,3 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
             raise SecurityError("(…)")
         self._count(_OPENED)
         return obj()
-
-
-def private_cache(folder: Path) -> "PrivateCache | None":
-    """Return a cache for compiled templates in a folder of the user's, None where that is not private."""
-    try:
-        return PrivateCache(private_folder(folder, parents=True))
-    except (OSError, RuntimeError):
-        return None
-
-
-class PrivateCache(BytecodeCache):
-    """Compiled templates by their source.
-
-    They are code that is run: only the user's own files that others cannot read or write are loaded, checked on the
-    opened descriptor, so that it does not matter who can rename folders above.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def get_bucket(self, environment: jinja2.Environment, name: str, filename: str | None, source: str) -> Bucket:
-        """Return the place of a template's code; the code stands there if this very text was compiled before."""
-        parts = (_VERSION, jinja2.__version__.encode(), name.encode(), (filename or "").encode(), source.encode())
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(b"%d:%s" % (len(part), part))
-        key = digest.hexdigest()
-        bucket = Bucket(environment, key, key)
-        self.load_bytecode(bucket)
-        return bucket
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Take the code of a template, if it is there and nobody else can have written it."""
-        try:
-            stream, _ = open_private(self._folder / bucket.key)
-        except OSError:
-            return
-        with stream:
-            raw = stream.read()
-        # a torn or foreign file is as good as none: what is in it decides what is raised
-        with suppress(Exception):
-            bucket.load_bytecode(io.BytesIO(raw))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a template; a full or read-only disk is no reason to fail."""
-        with suppress(OSError):
-            write_whole(self._folder / bucket.key, bucket.bytecode_to_string(), 0o600)
-            self._tidy()
-
-    def _tidy(self) -> None:
-        with os.scandir(self._folder) as entries:
-            found = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
-        if len(found) > _KEPT:
-            for entry in sorted(found, key=lambda each: each.stat(follow_symlinks=False).st_mtime)[: len(found) // 2]:
-                Path(entry.path).unlink(missing_ok=True)

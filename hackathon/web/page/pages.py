@@ -6,6 +6,7 @@ template shows the words without a link.
 """
 
 import base64
+import contextlib
 import functools
 import hashlib
 import json
@@ -15,10 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hackathon import __version__
 from hackathon.scaling import show
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import LANGUAGES, message, speaking
-from hackathon.text.paths import shipped
+from hackathon.text.paths import shipped, user_cache
 from hackathon.text.units import format_moment, format_size
 from hackathon.web.page.commands import pieces
 from hackathon.web.page.tables import PageOptions, asking, kept_options, listed
@@ -154,14 +156,20 @@ def environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
     from markupsafe import Markup
 
+    from hackathon.access.template_cache import private_cache
+
     made = Environment(
         loader=FileSystemLoader(shipped("templates", "pages")),
-        autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,  # a server that goes on while the program is replaced keeps what fits its code
+        autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    with contextlib.suppress(RuntimeError):  # nobody knows this user's home
+        # the code of a template depends on the options above, too
+        options = (made.autoescape, made.trim_blocks, made.lstrip_blocks)
+        made.bytecode_cache = private_cache(user_cache() / "pages", f"{__version__} {options}")
     made.globals.update(
         t=message,
         processes=_processes,

@@ -1,0 +1,74 @@
+"""Compiled Jinja templates, kept in a folder that only the user can read and write."""
+
+import hashlib
+import io
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import jinja2
+from jinja2.bccache import Bucket, BytecodeCache
+
+from hackathon.access.private import open_private, private_folder
+from hackathon.text.files import write_whole
+
+_KEPT = 400
+"""Compiled templates that a folder holds at most."""
+
+
+def private_cache(folder: Path, version: str) -> "PrivateCache | None":
+    """Return a cache for compiled templates in a folder of the user's, None where that is not private.
+
+    `version`: of what compiles them; code of another one is not loaded.
+    """
+    try:
+        return PrivateCache(private_folder(folder, parents=True), version)
+    except (OSError, RuntimeError):
+        return None
+
+
+class PrivateCache(BytecodeCache):
+    """Compiled templates by their source.
+
+    They are code that is run: only the user's own files that others cannot read or write are loaded, checked on the
+    opened descriptor, so that it does not matter who can rename folders above.
+    """
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self._folder, self._version = folder, version.encode()
+
+    def get_bucket(self, environment: jinja2.Environment, name: str, filename: str | None, source: str) -> Bucket:
+        """Return the place of a template's code; the code stands there if this very text was compiled before."""
+        parts = (self._version, jinja2.__version__.encode(), name.encode(), (filename or "").encode(), source.encode())
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(b"%d:%s" % (len(part), part))
+        key = digest.hexdigest()
+        bucket = Bucket(environment, key, key)
+        self.load_bytecode(bucket)
+        return bucket
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Take the code of a template, if it is there and nobody else can have written it."""
+        try:
+            stream, _ = open_private(self._folder / bucket.key)
+        except OSError:
+            return
+        with stream:
+            raw = stream.read()
+        # a torn or foreign file is as good as none: what is in it decides what is raised
+        with suppress(Exception):
+            bucket.load_bytecode(io.BytesIO(raw))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of a template; a full or read-only disk is no reason to fail."""
+        with suppress(OSError):
+            write_whole(self._folder / bucket.key, bucket.bytecode_to_string(), 0o600)
+            self._tidy()
+
+    def _tidy(self) -> None:
+        with os.scandir(self._folder) as entries:
+            found = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+        if len(found) > _KEPT:
+            for entry in sorted(found, key=lambda each: each.stat(follow_symlinks=False).st_mtime)[: len(found) // 2]:
+                Path(entry.path).unlink(missing_ok=True)
