@@ -1,8 +1,9 @@
 """Which folders have runs that may be shown or counted, and whose; links that lead out are not followed."""
 
+import functools
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,10 +53,11 @@ class Containment:
         own: bool = False,
         others: Sequence[tuple[Path, str]] = (),
         shared: Path | None = None,
+        resolve: Callable[[Path], str] = os.path.realpath,
     ) -> None:
-        self._roots = tuple(dict.fromkeys(os.path.realpath(root) for root in roots))
-        self._others = tuple((os.path.realpath(root), team) for root, team in others)
-        self._shared = os.path.realpath(shared) if shared is not None else None
+        self._roots = tuple(dict.fromkeys(resolve(root) for root in roots))
+        self._others = tuple((resolve(root), team) for root, team in others)
+        self._shared = resolve(shared) if shared is not None else None
         self._own = own
 
     def allow(self, path: str) -> bool:
@@ -103,13 +105,16 @@ class Bounds:
     def __init__(self, roots: Sequence[tuple[Path, str]], *, shared: Path | None = None, own: bool = False) -> None:
         self._roots, self._shared, self._own = list(roots), shared, own
         self._made: dict[str, Containment] = {}
+        self._resolve = functools.cache(os.path.realpath)  # each team's rule names the folders of all teams
 
     def of(self, team: str) -> Containment:
         """Return the rule for the folders of a team; of no team, if it is empty."""
         if team not in self._made:
             mine = [root for root, its in self._roots if its in (team, "")]  # those of no team were named by the user
             others = [(root, its) for root, its in self._roots if its not in (team, "")]
-            self._made[team] = Containment(mine, own=self._own, others=others, shared=self._shared)
+            self._made[team] = Containment(
+                mine, own=self._own, others=others, shared=self._shared, resolve=self._resolve
+            )
         return self._made[team]
 
 
@@ -194,12 +199,13 @@ def _roots(
         named = [(folder, team) for team in event.teams for folder in team_folders(team, base)]
         plain = [(folder, team.name) for folder, team in named if not _is_led(folder, base)]
         for folder, team in named:
-            # below the event's folder a link may be a team's own; a folder elsewhere was named by the event
-            inside = Containment([base], others=[(each, its) for each, its in plain if its != team.name])
-            if _is_led(folder, base) and not inside.allow(str(folder)):
-                problems.append(inside.refusal(str(folder)))
-            else:
-                roots.append((folder, team.name, team.project))
+            if _is_led(folder, base):
+                # below the event's folder a link may be a team's own; a folder elsewhere was named by the event
+                inside = Containment([base], others=[(each, its) for each, its in plain if its != team.name])
+                if not inside.allow(str(folder)):
+                    problems.append(inside.refusal(str(folder)))
+                    continue
+            roots.append((folder, team.name, team.project))
     for each in folders:
         folder = Path(os.path.normpath(each.absolute()))
         team_name, title = next(((name, title) for root, name, title in roots if folder.is_relative_to(root)), ("", ""))
