@@ -2,10 +2,13 @@
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from hackathon.config.event import Event, Item
 from hackathon.config.problems import KeyPath, shown
-from hackathon.config.report import Report
+
+if TYPE_CHECKING:
+    from hackathon.config.report import Report
 
 KINDS = ("undergraduate", "master", "doctoral", "staff", "company")
 """Kinds of participants that every event knows, in the order of tables."""
@@ -43,7 +46,7 @@ def time_text(minutes: int) -> str:
     return f"{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-def check_event(event: Event, report: Report) -> None:
+def check_event(event: Event, report: "Report") -> None:
     """Note what is wrong between the values of an event."""
     _teams(event, report)
     _people(event, report)
@@ -54,7 +57,7 @@ def check_event(event: Event, report: Report) -> None:
     _addresses(event, report)
 
 
-def _teams(event: Event, report: Report) -> None:
+def _teams(event: Event, report: "Report") -> None:
     tutors = [tutor.user for tutor in event.tutors]
     seen: set[str] = set()
     for index, team in enumerate(event.teams):
@@ -71,7 +74,7 @@ def _teams(event: Event, report: Report) -> None:
                 report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
 
 
-def _people(event: Event, report: Report) -> None:
+def _people(event: Event, report: "Report") -> None:
     kinds = [*KINDS, *(kind for kind in event.kinds if kind not in KINDS)]
     teams: dict[str, str] = {}
     for index, team in enumerate(event.teams):
@@ -99,7 +102,7 @@ def _people(event: Event, report: Report) -> None:
         seen.add(tutor.user)
 
 
-def _dates(event: Event, report: Report) -> None:
+def _dates(event: Event, report: "Report") -> None:
     seen: set[str] = set()
     for index, date in enumerate(event.dates):
         if date_of(date) is None:
@@ -109,7 +112,7 @@ def _dates(event: Event, report: Report) -> None:
         seen.add(date)
 
 
-def _item(item: Item, event: Event, path: KeyPath, report: Report) -> None:
+def _item(item: Item, event: Event, path: KeyPath, report: "Report") -> None:
     if date_of(item.day) is None:
         report.add("config.bad_date", (*path, "day"), value=shown(item.day))
     elif event.dates and item.day not in event.dates:
@@ -135,7 +138,7 @@ def _item(item: Item, event: Event, path: KeyPath, report: Report) -> None:
         report.add("config.end_earlier", (*path, "end"), start=item.start, end=item.end)
 
 
-def _participation(event: Event, report: Report) -> None:
+def _participation(event: Event, report: "Report") -> None:
     came = sum(1 for team in event.teams if team.took_part)
     if event.chosen is not None and event.chosen < came:
         report.add("config.chosen_few", ("chosen",), chosen=event.chosen, came=came)
@@ -144,7 +147,7 @@ def _participation(event: Event, report: Report) -> None:
         report.add("config.applied_few", ("applied",), applied=event.applied, chosen=chosen)
 
 
-def _addresses(event: Event, report: Report) -> None:
+def _addresses(event: Event, report: "Report") -> None:
     places = {
         ("report_page",): event.report_page, ("lecture_page",): event.lecture_page,
         ("publish", "address"): event.publish.address,

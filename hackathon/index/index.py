@@ -22,7 +22,6 @@ from hackathon.index.entry import (
 )
 from hackathon.index.listing import FACTS, Listing, mark, signature_of
 from hackathon.index.projects import Bounds, ProjectFolder
-from hackathon.index.reader import folder_of, summarise
 from hackathon.index.record import RunEntry, key_of, parts_of
 from hackathon.index.store import RunStore, UseRow, default_path
 from hackathon.index.uses import FORM, row_of, use_in
@@ -336,6 +335,9 @@ class Index:
         self, project: ProjectFolder, run: RunDirectory, before: IndexEntry | None
     ) -> tuple[RunStatus, RunEntry]:
         """Return a run's state and summary; whatever its files hold, the other runs do not suffer for it."""
+        # what reads a run judges it, too: an index in which nothing has changed does without all of that
+        from hackathon.index.reader import folder_of, summarise
+
         if folder_of(run.files, "events").size > EVENTS:
             return RunStatus(run.id, LOST, reason=message("watch.broken")), _broken(project, run)
         state = self._state(run)

@@ -7,6 +7,8 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -361,6 +363,27 @@ def test_only_what_has_changed_is_made_anew(tmp_path: Path) -> None:
     assert kept.st_mtime_ns == before["team-aurora.html"].st_mtime_ns
     (third.folder / "team-aurora.html").unlink()
     assert "team-aurora.html" in publish(_source(folder), out).made
+
+
+@pytest.mark.slow
+def test_an_unchanged_site_is_recognised_without_loading_what_makes_pages(event: Path, tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    code = (
+        "import sys; from pathlib import Path; from hackathon.config.load import load_event;"
+        "from hackathon.index.gather import gather; from hackathon.web.site.publish import publish;"
+        "folder, place = Path(sys.argv[1]), Path(sys.argv[2]);"
+        "found = publish(gather(folder, load_event(folder), ask=False, index=place / 'i.sqlite3'), place / 'out');"
+        "print(len(found.made), *sys.modules)"
+    )
+    told = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(event), str(tmp_path)], capture_output=True, text=True, check=True
+        )
+        told.append(done.stdout.split())
+    assert int(told[0][0]) > 10 and "hackathon.web.site.build" in told[0]
+    heavy = {"hackathon.web.site.build", "hackathon.index.reader", "jinja2", "hackathon.prediction.forecast"}
+    assert told[1][0] == "0" and not heavy & set(told[1])
 
 
 @pytest.mark.slow

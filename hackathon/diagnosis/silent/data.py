@@ -47,13 +47,15 @@ def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """
     if any(isinstance(line.get("data"), list) for lines in run.metrics.values() for line in lines):
         return []
-    found = {rank: [loss for loss in each if loss.of_training] for rank, each in training.losses(run).items()}
+    listed, processes = training.losses(run), run.record.processes
+    if not 2 <= len(listed) == processes:
+        return []
+    found = {rank: [loss for loss in each if loss.of_training] for rank, each in listed.items()}
     sequences = [[loss.value for loss in each] for each in found.values()]
-    processes = run.record.processes
     if len({len(each) for each in sequences}) > 1:  # ended from outside, perhaps in the middle of a line
         shared = max(0, min(map(len, sequences)) - 1)
         sequences = [each[:shared] for each in sequences]
-    if len(sequences) < 2 or len(sequences) != processes or any(each != sequences[0] for each in sequences[1:]):
+    if any(each != sequences[0] for each in sequences[1:]):
         return []
     values = sequences[0]
     digits = max((len(f"{value:.12g}".lstrip("-0.").replace(".", "")) for value in values), default=0)

@@ -1,5 +1,6 @@
 """Published scaling results, read from `templates/plots/references.yaml`."""
 
+import contextlib
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,10 +69,22 @@ def read_references(event_folder: Path | None) -> References:
 
     Raises ConfigError for a file that is no YAML; entries in it that are not as they should be are left out.
     """
+    path = _file(event_folder)
+    return _read(path, language(), path.stat().st_mtime_ns)
+
+
+def mark(event_folder: Path | None) -> str:
+    """Return a text that changes when the file with the references does."""
+    path = _file(event_folder)
+    with contextlib.suppress(OSError):
+        status = path.stat()
+        return f"{path} {status.st_size} {status.st_mtime_ns}"
+    return str(path)
+
+
+def _file(event_folder: Path | None) -> Path:
     own = event_folder.joinpath(*_PLACE) if event_folder else None
-    if own is not None and own.is_file():
-        return _read(own, language(), own.stat().st_mtime_ns)
-    return _read(shipped(*_PLACE), language(), 0)
+    return own if own is not None and own.is_file() else shipped(*_PLACE)
 
 
 @functools.lru_cache(8)

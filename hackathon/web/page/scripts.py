@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hackathon.text.errors import HackathonError, UnavailableError
@@ -30,6 +29,8 @@ def vega_bundle(cache: Path) -> bytes:
 
     Raises UnavailableError without vl-convert and HackathonError when it cannot be made; the pages go on without.
     """
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         made_of = hashlib.sha256(SNIPPET.encode() + _notices()).hexdigest()[:12]
         name = f"vega-{version('vl-convert-python')}-{made_of}.js"

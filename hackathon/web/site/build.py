@@ -28,7 +28,7 @@ from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
 from hackathon.web.site import downloads, plot_files
 from hackathon.web.site.compact import compact
-from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage, SiteSection
+from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage, SiteSection, logo_name
 from hackathon.web.site.switch import SITE
 from hackathon.web.views import home
 from hackathon.web.views.registry import values_of
@@ -183,7 +183,7 @@ class SiteBuilder:
     @property
     def logo_name(self) -> str:
         """The name of the logo's file; empty without one."""
-        return f"logo{self.logo.suffix}" if self.logo else ""
+        return logo_name(self.logo) if self.logo else ""
 
     def _logo(self) -> Logo | None:
         return Logo(self.logo_name, self.logo.width, self.logo.height) if self.logo else None

@@ -6,12 +6,14 @@ the last publication is taken over by hard link (`web.kept_site`). Every page is
 """
 
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hackathon.config.event import Publish
 from hackathon.config.load import PROJECT_FILE
@@ -26,14 +28,16 @@ from hackathon.text.paths import expanded, user_cache
 from hackathon.web.masking.event_mask import mask_of
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import Named
+from hackathon.web.page import references
 from hackathon.web.page.photographs import Picture, read_picture
-from hackathon.web.page.references import read_references
 from hackathon.web.site import manifest as kept_site
 from hackathon.web.site import switch as swap
-from hackathon.web.site.build import SiteBuilder, made_by
-from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage
+from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage, logo_name
 from hackathon.web.views import published_surveys
 from hackathon.web.views.cluster import profile
+
+if TYPE_CHECKING:
+    from hackathon.web.site.build import BuiltPart, SiteBuilder
 
 SCRIPTS = ("plots.js", "tables.js", "forms.js", "vega.js")
 LARGEST_LOGO = 200_000
@@ -93,9 +97,8 @@ def publish(
             taken = _take_over(plan.keys, known, live, folder)
             taken -= plan.site.torn(taken)
             wanted = [name for name in plan.keys if name not in taken]
-            made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
-            plan.mask.add(made.counts, made.examples)
-            entry = plan.maker.title_in(plan.site.languages[0])
+            made = plan.make(folder, wanted, workers)
+            entry = plan.builder.title_in(plan.site.languages[0])
             place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
             published = _told(place, plan, made.warnings, wanted)
             whole = {name: plan.keys[name] for name in published.files if name not in made.incomplete}
@@ -119,8 +122,7 @@ def rehearsal(
     folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
     try:
         wanted = list(plan.keys)
-        made = made_by(plan.maker, folder, wanted, workers if len(wanted) > WORTH else 1)
-        plan.mask.add(made.counts, made.examples)
+        made = plan.make(folder, wanted, workers)
         yield _told(folder, plan, made.warnings, wanted)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -130,12 +132,36 @@ def rehearsal(
 class _Plan:
     """What a site consists of, before anything is made."""
 
+    source: Catalog
     site: SiteMap
     mask: Mask
-    maker: SiteBuilder
+    rules: Publish
+    title: str
+    subtitle: str
+    whole: bool
+    """Whether it is the site of all studies."""
+    logo: Picture | None
     keys: dict[str, str]
     """File → digest of all that it is made from."""
     marks: dict[str, tuple[str, Named]]
+
+    @functools.cached_property
+    def builder(self) -> "SiteBuilder":
+        """What makes the files. Loaded here: a site in which nothing has changed does without all views."""
+        from hackathon.web.site.build import SiteBuilder
+
+        whole, cache = self.whole, cache_folder()
+        return SiteBuilder(
+            self.source, self.site, self.mask, self.rules, self.title, self.subtitle, whole, cache, self.logo
+        )
+
+    def make(self, folder: Path, wanted: Sequence[str], workers: int) -> "BuiltPart":
+        """Make the wanted files, by so many processes where they are many, and count what was masked in them."""
+        from hackathon.web.site.build import made_by
+
+        made = made_by(self.builder, folder, wanted, workers if len(wanted) > WORTH else 1)
+        self.mask.add(made.counts, made.examples)
+        return made
 
 
 def _plan(
@@ -158,8 +184,7 @@ def _plan(
     if studies is not None:  # single studies: the event's rules hold, its pages do not come along
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
-    maker = SiteBuilder(source, site, mask, rules, title, subtitle, studies is None, cache_folder(), logo)
-    event = repr((source.event, logo, _beside(source, chosen)))
+    event = repr((source.event, logo, _beside(source)))
     base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
     shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
@@ -169,7 +194,7 @@ def _plan(
         if page.kind in ("survey", "home") and source.event_folder is not None:
             more = published_surveys.mark(source.event_folder)
         _add(keys, site, page, kept_site.digest(everything, more))
-    for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if maker.whole else ():
+    for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if studies is None else ():
         keys[name] = everything
     for part in site.parts:
         key = kept_site.digest(base, shown[part.team.name], part.team.projects, _titles_mark(part.team.projects))
@@ -181,10 +206,10 @@ def _plan(
             mark = marks[f"{run.project}/runs/{run.id}"][0]
             keys[name] = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, mark, run.id)
     if logo is not None:
-        keys[maker.logo_name] = kept_site.digest(logo.raw)
+        keys[logo_name(logo)] = kept_site.digest(logo.raw)
     for name in ("style.css", *SCRIPTS):
         keys[name] = kept_site.digest(kept_site.toolkit(), name)
-    return _Plan(site, mask, maker, keys, marks)
+    return _Plan(source, site, mask, rules, title, subtitle, studies is None, logo, keys, marks)
 
 
 def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:
@@ -233,24 +258,18 @@ def _board_mark(source: Catalog) -> str:
     return str(sorted(found))
 
 
-def _beside(source: Catalog, languages: Sequence[str]) -> list[str]:
+def _beside(source: Catalog) -> list[str]:
     """Return what pages show besides runs and hackathon.yaml: references, clusters' profiles and measurements."""
-    found = []
-    for language in languages:
-        with speaking(language):
-            found.append(_value_or_error(read_references, source.event_folder))
+    found = [references.mark(source.event_folder)]
     names = {*(source.event.clusters if source.event is not None else ()), *(run.cluster for run in source.summaries)}
     with speaking("en"):
         for name in sorted(name for name in names if name and name.isprintable() and "/" not in name):
-            found += [_value_or_error(profile, source, name), repr(measured(name))]
+            try:
+                found.append(repr(profile(source, name)))
+            except (HackathonError, OSError) as error:
+                found.append(str(error))
+            found.append(repr(measured(name)))
     return found
-
-
-def _value_or_error(read: Callable[..., object], *values: object) -> str:
-    try:
-        return repr(read(*values))
-    except (HackathonError, OSError) as error:
-        return str(error)
 
 
 def _titles_mark(projects: Sequence[Path]) -> str:

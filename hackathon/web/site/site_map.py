@@ -12,13 +12,13 @@ from hackathon.index.memory import Memory
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of, run_key
 from hackathon.profiling.traces.recording import FOLDER
+from hackathon.runs.record import SPEEDUP_TAG
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.web.masking.mask import Mask
-from hackathon.web.views.profile import profile_of
+from hackathon.web.page.photographs import Picture
 from hackathon.web.views.published_surveys import foremost, published
 from hackathon.web.views.schedule import shown as has_schedule
-from hackathon.web.views.speedup import speedup_rows
 
 ALL_RESULTS = "results"
 """Name, without suffix, of the files with the results of all studies."""
@@ -105,9 +105,14 @@ class SiteMap:
         for run in told:
             pages.append(self._page("run", run_key(run), f"run-{self._plain_id(run.id)}"))
         recorded = [run for run in team.runs if FOLDER in run.tags]
-        profiles = {run_key(found): found.id for run in told if (found := profile_of(run, recorded)) is not None}
-        pages += [self._page("profile", key, f"profile-{self._plain_id(id)}") for key, id in profiles.items()]
-        if wanted is None:
+        if recorded:
+            from hackathon.web.views.profile import profile_of
+
+            profiles = {run_key(found): found.id for run in told if (found := profile_of(run, recorded)) is not None}
+            pages += [self._page("profile", key, f"profile-{self._plain_id(id)}") for key, id in profiles.items()]
+        if wanted is None and any(SPEEDUP_TAG in run.tags for run in team.runs):
+            from hackathon.web.views.speedup import speedup_rows
+
             rows = speedup_rows(team.runs)
             pages += [self._page("speedup", row.key, f"speedup-{self._plain_id(row.id)}") for row in rows]
         crates: dict[str, RunEntry] = {}
@@ -183,6 +188,11 @@ class SiteMap:
     def others(self, page: SitePage, language: str) -> list[tuple[str, str]]:
         """Return (language, address) of the same page in the other languages."""
         return [(other, self.file(page.name, other)) for other in self.languages if other != language]
+
+
+def logo_name(logo: Picture) -> str:
+    """Return the name of the logo's file in a site."""
+    return f"logo{logo.suffix}"
 
 
 def best_run(study: StudyRuns) -> RunEntry | None:

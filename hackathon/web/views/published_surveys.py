@@ -37,8 +37,6 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
 
     One that would tell of few people beside another one is left out; `too_like` names it.
     """
-    from hackathon.survey.publication import kept_back, summary_of
-
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
     known = memory.recall("surveys", folder)
@@ -46,12 +44,18 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
         kept: list[SurveySummary] = known[1]
         return kept
     closed = [each for each in collections(folder) if each.state == "closed" and each.survey.anonymous]
-    apart = kept_back(closed)
-    closed = [each for each in closed if each.name not in apart]
-    closed.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
-    found = [_without_teams(summary_of(each), event) for each in closed]
+    found = _summed_up(closed, event) if closed else []
     memory.keep("surveys", folder, (signature, found), 1)
     return found
+
+
+def _summed_up(closed: "list[Collection]", event: "Event") -> list[SurveySummary]:
+    from hackathon.survey.publication import kept_back, summary_of
+
+    apart = kept_back(closed)
+    told = [each for each in closed if each.name not in apart]
+    told.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
+    return [_without_teams(summary_of(each), event) for each in told]
 
 
 def _without_teams(found: SurveySummary, event: "Event") -> SurveySummary:
@@ -93,10 +97,12 @@ def too_like(folder: Path) -> dict[str, str]:
 
 def collections(folder: Path) -> "list[Collection]":
     """Return the surveys of an event that this account may read: they are private to the one that collects."""
+    places = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
+    if not places:
+        return []
     from hackathon.survey.collection import Collection
     from hackathon.survey.storage import SURVEY_FILE
 
-    places = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
     return [Collection(place) for place in places if (place / SURVEY_FILE).exists()]
 
 

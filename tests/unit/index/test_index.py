@@ -20,7 +20,7 @@ import pytest
 
 from hackathon.config.event import Event, Member, Team
 from hackathon.config.load import load_event
-from hackathon.index import index as web_index
+from hackathon.index import reader as web_reader
 from hackathon.index.cause import RunCause
 from hackathon.index.index import Index
 from hackathon.index.projects import ProjectFolder, bounds_of, find_projects, team_folders
@@ -148,14 +148,14 @@ def test_new_runs_are_not_lost_when_reading_them_failed_once(
     index = Index([ProjectFolder(tmp_path)], store)
     assert index.refresh() == []
     first, second = one_run(tmp_path, number=0), one_run(tmp_path, number=1)
-    real = web_index.summarise
+    real = web_reader.summarise
 
     def fail(project: ProjectFolder, run: RunDirectory, state: Any, use: Any) -> RunEntry:
         if run.id == first.name:
             raise ImportError("the program was replaced while it ran")
         return real(project, run, state, use)
 
-    monkeypatch.setattr(web_index, "summarise", fail)
+    monkeypatch.setattr(web_reader, "summarise", fail)
     for _ in range(2):  # it is told as long as it is so
         with pytest.raises(ImportError):
             index.refresh()
@@ -207,7 +207,7 @@ def test_the_file_spares_reading_at_the_next_start(
     again = Index([ProjectFolder(tmp_path, "aurora")], store)
     assert again.summaries == index.summaries
     assert again.summaries[-1].part == "nccl" and (again.summaries[-1].told or {})["ja"].message == "止まる"
-    monkeypatch.setattr("hackathon.index.index.summarise", lambda *_: pytest.fail("a run was read that did not change"))
+    monkeypatch.setattr("hackathon.index.reader.summarise", lambda *_: pytest.fail("it had not changed"))
     assert again.refresh() == []
 
 
