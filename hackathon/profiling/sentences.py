@@ -1,6 +1,6 @@
 """Where the time of a step goes, in words: for results, pages, questions and reports."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.profiling.shares import MEASURED, NOTICED, PARTS, SAMPLED
@@ -26,6 +26,24 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
         for each in shares["advice"]
     ]
     return [point_sentence(processes, shares), *told]
+
+
+def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> list[str]:
+    """Return what is to be said of the shares of several points, (processes, shares): as `sentences` of each.
+
+    Where none of them says more than how long its steps take, one sentence for all.
+    """
+    told = [(processes, shares) for processes, shares in points if shares]
+    if len(told) < 2 or any(shares["advice"] or not _undivided(shares) for _, shares in told):
+        return [line for processes, shares in told for line in sentences(processes, shares)]
+    times = [message("shares.step_on", processes=each, step=duration(shares["seconds"])) for each, shares in told]
+    return [message("shares.steps_only", times=message("shares.between").join(times), parts=unknown(told[-1][1]))]
+
+
+def _undivided(shares: Mapping[str, Any]) -> bool:
+    """Return whether nothing is known of a step but its time."""
+    known = any(shares[part] for part in PARTS if part != "other")
+    return bool(shares["unknown"]) and not known and shares.get("basis", MEASURED) == MEASURED
 
 
 def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:

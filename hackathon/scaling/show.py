@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hackathon.jobs.settings import settings_text, value_text
-from hackathon.profiling.sentences import sentences
+from hackathon.profiling.sentences import points_sentences
 from hackathon.scaling.doubts import is_false
 from hackathon.scaling.table import SUCCEEDED, TARGET, points_of, series_of
 from hackathon.text.csv_cells import harmless
@@ -172,9 +172,9 @@ def _doubts(results: Mapping[str, Any]) -> list[str]:
 
 
 def _shares(results: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each point that tells where the time of its steps goes; one when none does."""
+    """Return sentences about where the time of the points' steps goes; one when none of them tells."""
     good = [point for point in results["points"] if point["value"] is not None]
-    told = [line for point in good for line in sentences(point["processes"], point["shares"])]
+    told = points_sentences([(point["processes"], point["shares"]) for point in good])
     return told or ([message("shares.none")] if good else [])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hackathon.profiling.meters import intervals, shares_of_run
 from hackathon.profiling.points import point_json, run_json
-from hackathon.profiling.sentences import change_sentences, duration, sentences
+from hackathon.profiling.sentences import change_sentences, duration, points_sentences, sentences
 from hackathon.profiling.shares import PARTS, RunShares, late_rank, mean_shares
 from hackathon.text.messages import speaking
 from support.planted_steps import Step, plant, straggler
@@ -50,6 +50,30 @@ def test_a_run_of_an_older_runtime_tells_what_it_recorded(tmp_path: Path) -> Non
         "2 processes, 40 ms per step: compute 70 %, communication 20 %, data 5 %, other 5 %; "
         "not known: host, waiting (recorded by an older hackathon_runtime.py)"
     )
+
+
+def test_programs_that_mark_nothing_get_one_sentence_for_all_sizes(tmp_path: Path) -> None:
+    points = []
+    for processes in (1, 2, 4):
+        run = tmp_path / str(processes)
+        for rank in range(processes):
+            write(run, rank, line(1, 10, warmup=True), line(11, 40))
+        points.append((processes, point_json([shares] if (shares := shares_of_run(run, processes)) else [])))
+    with speaking("en"):
+        assert points_sentences([*points, (8, None)]) == [
+            "Time of a step: 100 ms with 1 process, 100 ms with 2 processes, 100 ms with 4 processes. "
+            "Not known: data, host, compute, communication (not marked by the program)"
+        ]
+        assert points_sentences(points[:1]) == sentences(*points[0])
+    with speaking("ja"):
+        (told,) = points_sentences(points)
+        assert told.startswith("1 ステップの時間: 1 プロセスで 100 ms、2 プロセスで 100 ms、")
+    write(tmp_path / "marked", 0, line(1, 10, warmup=True), line(11, 40, compute_share=0.9, data_share=0.05))
+    marked = shares_of_run(tmp_path / "marked", 1)
+    assert marked is not None
+    with speaking("en"):
+        both = [points[1], (1, point_json([marked]))]
+        assert points_sentences(both) == [each for point in both for each in sentences(*point)]
 
 
 def test_what_a_program_does_not_mark_is_not_known(tmp_path: Path) -> None:

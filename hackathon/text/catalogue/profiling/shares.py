@@ -11,6 +11,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{processes} {processes:process|processes}, {step} per step: {parts}",
         "{processes} プロセス、1 ステップ {step}: {parts}",
     ),
+    "steps_only": ("Time of a step: {times}. Not known: {parts}", "1 ステップの時間: {times}。不明: {parts}"),
+    "step_on": ("{step} with {processes} {processes:process|processes}", "{processes} プロセスで {step}"),
     "waiting_for": (
         "{part} (of that {waiting} waiting for rank {rank})",
         "{part}（うち {waiting} はランク {rank} 待ち）",
