@@ -33,6 +33,8 @@ PAIR_PRIOR = 0.1
 PER_WORK = 0.2
 """In strong scaling: the share of a shape whose cost grows with the work; the rest grows with each step, whose work
 shrinks. In weak scaling both are one."""
+NOTHING = 1e-9
+"""Share of the cost below which a shape's part is what rounding left: rows of exactly the same cost have some."""
 ACROSS = 0.3
 """Weight of a curve over all rows that ignores the node boundary between them."""
 RELATIVE = 0.3
@@ -119,7 +121,7 @@ def _shapes(data: "_Data", sizes: Sequence[float], target: float, weight: float)
                 yield from data.shape("+".join(pair), prior, [each[0] for each in both], [each[1] for each in both])
     logs = [math.log(size) for size in sizes]
     found = least_squares([[1.0] * len(logs), logs], [math.log(cost) for cost in data.costs])
-    if found is not None and found.coefficients[1] > 0:
+    if found is not None and found.coefficients[1] > NOTHING:
         at_log = [1.0, math.log(target)]
         yield data.candidate(POWER, PRIOR[POWER] * weight, found, found.value(at_log), found.leverage(at_log))
 
@@ -182,12 +184,15 @@ class _Data:
     ) -> Iterator[ShapeFit]:
         """Yield the candidate of a constant and some columns, fitted by relative errors, if they all have a part.
 
-        With a coefficient of zero it would be another candidate once more.
+        With a coefficient of zero it would be another candidate once more, and so it would with one that rounding made.
         """
         columns, at = [[1.0] * self.used, *columns], [1.0, *at]
         relative = [[x / cost for x, cost in zip(column, self.costs, strict=True)] for column in columns]
         found = non_negative(relative, [1.0] * self.used)
-        if found is not None and len(found.used) == len(columns):
+        if found is None or len(found.used) < len(columns):
+            return
+        parts = zip(found.coefficients, relative, strict=True)
+        if all(coefficient * max(column) > NOTHING for coefficient, column in parts):
             cost = found.value(at)
             yield self.candidate(name, prior, found, math.log(cost), found.leverage([x / cost for x in at]))
 
