@@ -16,6 +16,7 @@ from hackathon.schedulers.local import processes
 from support.backends import Site, SlurmBackend, until
 from support.paths import TESTS
 from support.patience import STRETCH
+from support.rank_process import command_line
 from support.slurm_lab.lab import SlurmLab
 from support.trouble import ask, start
 from support.tuned_program import COMMAND, METRICS, PARAMETERS
@@ -91,7 +92,7 @@ def _was_cancelled_soon(run: Path) -> None:
 def programs_of(run: Path) -> list[int]:
     """Return the processes of a run's program, by numbers as they are outside of the nodes."""
     found = processes.with_variable(f"HK_RUN={run}", lambda pid: False)
-    return [pid for pid in found if b"\0program.py\0" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in found if b"\0program.py\0" in command_line(pid)]
 
 
 SCRIPT = """#!/bin/bash

@@ -16,6 +16,7 @@ from hackathon.prediction.asynchronous.timings import missing, timings_of
 from support.paths import RECIPES
 from support.patience import STRETCH, until
 from support.ports import free_port
+from support.rank_process import children_of, command_line
 from support.training import Training, good
 
 RECIPE = RECIPES / "async-sgd"
@@ -122,10 +123,7 @@ def ranks(place: Place) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 def _server(rank_zero: subprocess.Popen[bytes]) -> int:
     """Return the process of the parameter server, which the first rank started."""
-    children = Path(f"/proc/{rank_zero.pid}/task/{rank_zero.pid}/children").read_text().split()
-    (server,) = (
-        int(each) for each in children if b"--serve" in Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
-    )
+    (server,) = (each for each in children_of(rank_zero.pid) if b"--serve" in command_line(each).split(b"\0"))
     return server
 
 

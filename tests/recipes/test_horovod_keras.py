@@ -16,6 +16,7 @@ import yaml
 from support.backends import LocalBackend, Run, Site, until
 from support.paths import RECIPES
 from support.patience import STRETCH
+from support.rank_process import children_of, command_line
 from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
 NAME = "horovod-keras"
@@ -204,8 +205,7 @@ def test_its_steps_are_profiled_and_horovods_communication_is_seen(tmp_path: Pat
 def _trainer(run: Run, rank: int) -> int:
     """Return the process of a rank's training."""
     shell = run.rank_events(rank)[0]["pid"]
-    children = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-    (found,) = [int(child) for child in children if b"train.py" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    (found,) = (each for each in children_of(shell) if b"train.py" in command_line(each))
     return found
 
 

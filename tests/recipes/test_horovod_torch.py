@@ -17,6 +17,7 @@ import yaml
 
 from support.paths import ROOT
 from support.patience import STRETCH
+from support.rank_process import children_of, command_line
 from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
 RECIPE = ROOT / "recipes" / "horovod-torch"
@@ -246,10 +247,7 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) 
     metrics, jobs = run / "metrics/rank-0.jsonl", run / "events/job.jsonl"
     _until(lambda: metrics.exists() and metrics.stat().st_size, run)
     (event,) = (run / "events/rank-1.jsonl").read_text().splitlines()
-    children = Path(f"/proc/{json.loads(event)['pid']}/task/{json.loads(event)['pid']}/children").read_text().split()
-    (trainer,) = [
-        int(child) for child in children if b"train.py" in Path(f"/proc/{child}/cmdline").read_bytes()
-    ]  # fmt: skip
+    (trainer,) = (each for each in children_of(json.loads(event)["pid"]) if b"train.py" in command_line(each))
     os.kill(trainer, signal.SIGKILL)
     killed = time.time()
     _until(lambda: '"event":"ended"' in jobs.read_text(), run)

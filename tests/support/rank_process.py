@@ -23,3 +23,15 @@ def rank_process(run: Run, rank: int) -> int:
                 found.append(int(path.name))
     (pid,) = found
     return pid
+
+
+def command_line(pid: int | str) -> bytes:
+    """Return the command line of a process, its words ended by zeros; empty when it has gone meanwhile."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def children_of(pid: int | str) -> list[int]:
+    """Return the children that the first thread of a process has at this moment."""
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
