@@ -22,8 +22,6 @@ CURVE = 2000
 
 METER = 64 << 20
 """Bytes at the end of a Meter's file that are read for its numbers: half a million lines and more."""
-SHAPES = 256
-"""Sets of names in the lines of a Meter that are told apart at once."""
 LATEST = 1 << 31
 """Attempts below this are whole numbers as they stand."""
 LONGEST = 4000
@@ -250,8 +248,8 @@ def _numbers(line: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles | None) -> dict[str, float]:
     rates: dict[str, NumberStream] = {}
-    shapes: dict[tuple[str, ...], list[tuple[str, bool]]] = {}
-    """Names of a line → those that count, and whether their median does; lines are alike, so it is looked at once."""
+    per_second: dict[str, bool] = {}
+    """Name → whether its median counts; looked at once a name, not once a line."""
     found: dict[str, float] = {}
     final: dict[str, float] = {}
     for fresh, line in _attempt_lines(run, attempt, meters):
@@ -260,21 +258,15 @@ def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles 
         if line.get("final"):
             final |= dict(_numbers(line))
         elif not line.get("warmup"):
-            names = tuple(line)
-            if (counted := shapes.get(names)) is None:
-                if len(shapes) >= SHAPES:  # no Meter writes so many different ones
-                    shapes.clear()
-                counted = shapes[names] = [
-                    (name, name == metric or name.endswith(("_per_s", "_per_sec")))
-                    for name in names
-                    if name not in _BOOKKEEPING
-                ]
-            for name, rate in counted:
-                raw = line[name]
+            for name, raw in line.items():
+                if name in _BOOKKEEPING:
+                    continue
                 value = raw if type(raw) is float else number(raw)  # nearly all of them are
                 if value is None:
                     continue
                 found[name] = value
+                if (rate := per_second.get(name)) is None:
+                    rate = per_second[name] = name == metric or name.endswith(("_per_s", "_per_sec"))
                 if rate:
                     if name not in rates:
                         rates[name] = NumberStream()

@@ -45,15 +45,15 @@ def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
     An older Meter does not say how many steps a line covers: they are those since the line before, and its first line
     is passed over.
     """
-    before: object = None
+    before: int | None = None
     for line in lines:
         if line.get("final"):
             continue
-        since, before = before, line.get("step")
+        since, before = before, count_of(line.get("step")) or None
         seconds = finite(line.get("seconds"))
         if not seconds or seconds <= 0 or line.get("warmup"):
             continue
-        first, last = _steps(line, count_of(since) or None)
+        first, last = _steps(line, since)
         if 0 < first <= last:
             yield Interval(first, last, seconds, dict(_phases(line, seconds)), _collectives(line, seconds))
 

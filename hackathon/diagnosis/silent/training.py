@@ -120,8 +120,7 @@ def _metered(run: RunFacts, rank: int) -> Iterator[Loss]:
     facts = proxy(run)  # what is kept for a run must not keep the run
     for _, line in intervals(run, rank):
         name = _loss_name(tuple(line))
-        raw = line[name] if name is not None else None
-        value = raw if type(raw) is float else number(raw)  # nearly all of them are
+        value = number(line[name]) if name is not None else None
         if value is not None:
             yield Loss(line["step"], value, partial(metered_evidence, facts, rank, line))
 

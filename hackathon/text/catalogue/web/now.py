@@ -28,7 +28,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "list": ("Needs attention", "要対応"),
     "left": ("{count} more are not shown.", "ほかに {count} 件あります。"),
     "well": ("Running normally", "順調な実行"),
-    "well_caption": ("Running normally", "順調な実行"),
     "well_left": ("{count} more are running normally.", "ほかに {count} 件が順調です。"),
     "column_who": ("Team, user", "チーム・利用者"),
     "column_run": ("Run", "実行"),
