@@ -210,7 +210,7 @@ READERS: dict[str, tuple[str, str]] = {
     "board/store.py": ("_own_folder _opened _Reader.take_people _Reader._take", "entry of the board"),
     "cli/board/board_io.py": ("_edited", OWN),
     "cli/clusters/check.py": ("_live write_new", OWN),
-    "cli/docs.py": ("Page.text", SHIPPED),
+    "cli/docs.py": ("Page.text Page.title", SHIPPED),
     "cli/init.py": ("_formats_told", OWN),
     "cli/main.py": ("_system_error", "/dev/null"),
     "cli/run/logs.py": ("_raw", "file of a run"),
