@@ -211,6 +211,7 @@ READERS: dict[str, tuple[str, str]] = {
     "cli/board/board_io.py": ("_edited", OWN),
     "cli/clusters/check.py": ("_live write_new", OWN),
     "cli/docs.py": ("Page.text Page.title", SHIPPED),
+    "cli/reference/clusters.py": ("listing", SHIPPED),
     "cli/init.py": ("_formats_told", OWN),
     "cli/main.py": ("_system_error", "/dev/null"),
     "cli/run/logs.py": ("_raw", "file of a run"),
