@@ -60,4 +60,4 @@ recipes:
 	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
-	rm -rf $(VENV) demo dist/hackathon.pyz
+	rm -rf $(VENV) demo dist/hackathon.pyz build/docs
