@@ -37,8 +37,9 @@ test-gpu:
 messages: $(VENV)/.test
 	$(BIN)/python po/messages.py
 
+# All pages as Markdown, those of the reference with the lists that the program makes of itself.
 docs: $(VENV)/.test
-	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/build.py build/docs
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -59,4 +60,4 @@ recipes:
 	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
-	rm -rf $(VENV) demo dist/hackathon.pyz
+	rm -rf $(VENV) demo dist/hackathon.pyz build/docs

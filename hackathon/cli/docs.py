@@ -1,17 +1,20 @@
-"""`hackathon docs`: the how-tos in the terminal, for machines without a browser or the Internet."""
+"""`hackathon docs`: the documentation in the terminal, for machines without a browser or the Internet."""
 
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from hackathon.cli.options import named
+from hackathon.cli.reference import LISTS, made_list
 from hackathon.text.errors import RequestError
-from hackathon.text.messages import language, message
+from hackathon.text.messages import language, message, speaking
+from hackathon.text.paths import is_packaged, shipped
 
-KINDS = ("tutorial", "how-to", "explanation")
+KINDS = ("tutorial", "how-to", "reference", "explanation")
 """Folders of the documentation, in the order in which a newcomer needs them."""
 LINES = 3
 """Lines that are shown of a page in which a word was found."""
@@ -24,18 +27,24 @@ class Page:
     name: str
     """Its file's name without endings: what a person types."""
     kind: str
+    language: str
     path: Path
 
     @property
     def text(self) -> str:
-        """Its Markdown."""
-        return self.path.read_text(encoding="utf-8")
+        """Its Markdown. A wheel was built with the lists of the reference; in a checkout they are made when read."""
+        text = self.path.read_text(encoding="utf-8")
+        if self.kind == "reference" and self.name in LISTS and not is_packaged():
+            with speaking(self.language):
+                text += "\n" + made_list(self.name)
+        return text
 
     @property
     def title(self) -> str:
         """Its first heading."""
-        first = next((line for line in self.text.splitlines() if line.startswith("# ")), f"# {self.name}")
-        return first[2:].strip()
+        with self.path.open(encoding="utf-8") as lines:
+            heading = next((line for line in lines if line.startswith("# ")), f"# {self.name}")
+        return heading[2:].strip()
 
 
 def _complete(_context: click.Context, _argument: click.Parameter, begun: str) -> list[str]:
@@ -47,62 +56,100 @@ def _complete(_context: click.Context, _argument: click.Parameter, begun: str) -
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(topic: str | None, as_json: bool) -> None:
     pages = all_pages()
-    named_so = [page for page in pages if page.name == topic] or [page for page in pages if (topic or "") in page.name]
-    found = named_so or [page for page in pages if topic and topic.lower() in page.text.lower()]
-    if not found:
+    matches = _matches(pages, topic or "")
+    hits = {} if matches else {page: lines for page in pages if (lines := _hits(page.text, topic or ""))}
+    if not matches and not hits:
         raise RequestError("cli.no_topic", name=topic, known=", ".join(page.name for page in pages))
     if as_json:
         import json
 
-        told = [{"name": page.name, "kind": page.kind, "title": page.title, "text": page.text} for page in found]
-        click.echo(json.dumps({"schema_version": 1, "pages": told}, ensure_ascii=False, indent=1))
-    elif topic and len(named_so) == 1:
-        _show(named_so[0].text)
+        records = [
+            {"name": page.name, "kind": page.kind, "language": page.language, "title": page.title, "text": page.text}
+            for page in matches or hits
+        ]
+        click.echo(json.dumps({"schema_version": 1, "pages": records}, ensure_ascii=False, indent=1))
+    elif topic and len(matches) == 1:
+        _show(matches[0].text)
     else:
-        click.echo(_listing(found, "" if named_so else topic or ""))
+        click.echo(_listing(dict.fromkeys(matches, ()) or hits))
         click.echo(message("cli.docs_how"), err=True)
 
 
 def all_pages() -> list[Page]:
     """Return all pages, each once: in the current language, else in English."""
-    from hackathon.text.paths import shipped
-
-    found = []
+    pages = []
     for kind in KINDS:
         for path in sorted(shipped("docs", kind).glob("*.md")):
             if path.name.endswith(".ja.md"):
                 continue
-            own = path.with_name(f"{path.stem}.{language()}.md")
-            found.append(Page(path.stem, kind, own if own.is_file() else path))
-    return found
+            translation = path.with_name(f"{path.stem}.{language()}.md")
+            if translation.is_file():
+                pages.append(Page(path.stem, kind, language(), translation))
+            else:
+                pages.append(Page(path.stem, kind, "en", path))
+    return pages
 
 
-def _listing(pages: list[Page], word: str = "") -> str:
-    """Return pages by kind with their titles, and the first lines that hold a word."""
-    width = max(len(page.name) for page in pages)
+def _matches(pages: list[Page], topic: str) -> list[Page]:
+    """Return the pages that are called so, as `NAME` or `KIND/NAME`; otherwise those whose name contains it."""
+    return [page for page in pages if topic in (page.name, f"{page.kind}/{page.name}")] or [
+        page for page in pages if topic in page.name
+    ]
+
+
+def _hits(text: str, word: str) -> tuple[str, ...]:
+    """Return the lines that contain a word, whatever its case."""
+    return tuple(line.strip() for line in text.splitlines() if word.lower() in line.lower())
+
+
+def _listing(pages: "dict[Page, tuple[str, ...]]") -> str:
+    """Return pages by kind with their titles, and the first of the lines in which a word was found."""
+    names = [page.name for page in all_pages()]
+    # two pages of one name: what a person types needs the kind
+    labels = {page: page.name if names.count(page.name) == 1 else f"{page.kind}/{page.name}" for page in pages}
+    width = max(map(len, labels.values()))
     lines: list[str] = []
     for kind in KINDS:
-        some = [page for page in pages if page.kind == kind]
-        if some:
+        members = [page for page in pages if page.kind == kind]
+        if members:
             lines += [""] * bool(lines) + [message(f"cli.docs_{kind.replace('-', '_')}")]
-        for page in some:
-            lines.append(f"  {page.name:<{width}}  {page.title}")
-            hits = [line.strip() for line in page.text.splitlines() if word and word.lower() in line.lower()]
-            lines += [f"  {'':<{width}}    {line}" for line in hits[:LINES]]
+        for page in members:
+            lines.append(f"  {labels[page]:<{width}}  {page.title}")
+            lines += [f"  {'':<{width}}    {line}" for line in pages[page][:LINES]]
     return "\n".join(lines)
 
 
 def _show(text: str) -> None:
     """Print a page: laid out and paged on a terminal, as Markdown elsewhere."""
-    if not sys.stdout.isatty():
+    if sys.stdout.isatty():
+        click.echo_via_pager(_laid_out(text))
+    else:
         click.echo(text, nl=False)
-        return
+
+
+def _laid_out(text: str) -> Iterator[str]:
+    """Yield a page section by section: the pager shows the first of a long page while the rest is laid out."""
     from io import StringIO
 
     from rich.console import Console
     from rich.markdown import Markdown
 
-    stream = StringIO()
     width = min(100, shutil.get_terminal_size().columns)
-    Console(file=stream, force_terminal=True, width=width).print(Markdown(text))
-    click.echo_via_pager(stream.getvalue())
+    for section in _sections(text):
+        stream = StringIO()
+        Console(file=stream, force_terminal=True, width=width).print(Markdown(section))
+        yield stream.getvalue() + "\n"
+
+
+def _sections(text: str) -> Iterator[str]:
+    """Yield the parts of a page that begin with a heading; `#` in a block of code is none."""
+    section: list[str] = []
+    fence = False
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith("```"):
+            fence = not fence
+        elif line.startswith("#") and not fence and section:
+            yield "".join(section)
+            section = []
+        section.append(line)
+    yield "".join(section)

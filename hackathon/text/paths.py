@@ -16,6 +16,11 @@ def shipped(*parts: str) -> Path:
     return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
 
 
+def is_packaged() -> bool:
+    """Return whether this is an installed wheel or a bundle, not a checkout."""
+    return (_PACKAGE / "_shipped").is_dir()
+
+
 def is_shipped(path: Path) -> bool:
     """Return whether a file came with the toolkit."""
     return path.is_relative_to(_PACKAGE) or path.is_relative_to(shipped("templates"))

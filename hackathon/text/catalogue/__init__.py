@@ -47,6 +47,7 @@ FOLDERS = {
     "preflight": "runs",
     "profile": "profiling",
     "ready": "readiness",
+    "reference": "cli",
     "rehearsal": "rehearsal",
     "report": "web",
     "rules": "diagnosis",

@@ -1,5 +1,6 @@
 """`make bundle`: one file that runs without pip, without installed packages and without the checkout."""
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support import documentation
 from support.paths import ROOT
 from support.patience import STRETCH
 
@@ -102,6 +104,12 @@ def test_what_is_shipped_is_inside(used: Bundle) -> None:
     assert used.run("docs", "install")[0] == (ROOT / "docs" / "how-to" / "install.md").read_text("utf-8")
     assert "torch-fsdp-lm" in used.run("recipes")[0]
     assert "miyabi-g" in used.run("clusters")[0]
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_docs_show_all_pages_as_the_checkout_does(used: Bundle, language: str) -> None:
+    shown = used.run("docs", "--json", "--lang", language)[0]
+    assert json.loads(shown)["pages"] == documentation.pages(language)
 
 
 def test_only_the_bundle_and_the_standard_library_are_imported(used: Bundle) -> None:

@@ -1,16 +1,18 @@
-"""The documentation says what is there: generated pages, links, and every command line that it shows."""
+"""The documentation says what is there: links and every command line that it shows, also on the pages as built."""
 
-import os
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
-from hackathon.cli.main import build
+from hackathon.cli.main import COMMANDS, build
+from hackathon.config.load import load_rule_file
+from hackathon.config.schema import RECORDS
 from support.paths import ROOT
 
 PAGES = sorted(
@@ -26,12 +28,67 @@ _FENCE = re.compile(r"^(```+)(\S*)[^\n]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DO
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^()\s]+)\)")
 
 
-def test_generated_pages_are_up_to_date() -> None:
-    answer = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
-        capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert answer.returncode == 0, f"run `make docs`: {answer.stdout}{answer.stderr}"
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `make docs` writes: all pages, those with a list of the program complete."""
+    folder = tmp_path_factory.mktemp("docs")
+    subprocess.run([sys.executable, ROOT / "docs" / "build.py", folder], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def _complete(folder: Path) -> list[Path]:
+    """Return the built pages that say more than the committed ones."""
+    return [
+        path
+        for path in sorted(folder.rglob("*.md"))
+        if path.read_text("utf-8") != (ROOT / "docs" / path.relative_to(folder)).read_text("utf-8")
+    ]
+
+
+@pytest.mark.slow
+def test_all_pages_are_built_and_those_with_lists_are_complete(built: Path) -> None:
+    committed = {page.relative_to(ROOT / "docs") for page in PAGES if page.is_relative_to(ROOT / "docs")}
+    assert {path.relative_to(built) for path in built.rglob("*.md")} == committed
+    names = {path.name for path in _complete(built)}
+    assert names == {"clusters.md", "commands.md", "commands.ja.md", "files.md", "rules.md", "rules.ja.md"}
+    for path in _complete(built):
+        short = (ROOT / "docs" / path.relative_to(built)).read_text("utf-8")
+        assert path.read_text("utf-8").startswith(short + "\n"), f"{path.name} loses what was written by hand"
+
+
+@pytest.mark.slow
+def test_built_pages_list_everything(built: Path) -> None:
+    headings = {path.name: _anchors(path.read_text("utf-8")) for path in _complete(built)}
+    for name in ("commands.md", "commands.ja.md"):
+        assert {*(command for names in COMMANDS.values() for command in names), "rules-show", "event-init"} <= headings[
+            name
+        ]
+    assert {path.stem for path in (ROOT / "templates" / "clusters").glob("*.yaml")} <= headings["clusters.md"]
+    assert set(RECORDS) <= headings["files.md"]
+    rules = {rule.id for path in (ROOT / "templates" / "rules").glob("*.yaml") for rule in load_rule_file(path)}
+    assert len(rules) > 300 and rules <= headings["rules.md"] and rules <= headings["rules.ja.md"]
+
+
+@pytest.mark.slow
+def test_each_built_page_is_in_one_language(built: Path) -> None:
+    english, japanese = ((built / "reference" / name).read_text("utf-8") for name in ("commands.md", "commands.ja.md"))
+    letters = re.compile(r"[ぁ-んァ-ヶ一-龠]")
+    assert [line for line in english.splitlines() if letters.search(line.replace("[日本語]", ""))] == []
+    rows = [line for line in japanese.splitlines() if line.startswith("| `--")]
+    assert len(rows) > 300 and [row for row in rows if not letters.search(row)] == []
+
+
+@pytest.mark.slow
+def test_links_of_built_pages_lead_somewhere(built: Path) -> None:
+    broken = [f"{path.name}: {link}" for path in _complete(built) for link in _broken(path, built)]
+    assert broken == []
+
+
+@pytest.mark.slow
+def test_command_lines_of_built_pages_parse(built: Path) -> None:
+    for path in _complete(built):
+        _assert_commands_parse(path.read_text("utf-8"))
+    assert len(list(_typed((built / "reference" / "commands.md").read_text("utf-8")))) > 30
 
 
 def _prose(text: str) -> str:
@@ -50,17 +107,21 @@ def _anchors(text: str) -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_links_lead_somewhere(name: str) -> None:
-    page = ROOT / name
+    assert _broken(ROOT / name, ROOT) == []
+
+
+def _broken(page: Path, top: Path) -> list[str]:
+    """Return the links of a page that lead nowhere or out of a folder."""
     broken = []
     for link in _LINK.findall(_prose(page.read_text("utf-8"))):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        there = target.exists() and target.is_relative_to(ROOT)
+        there = target.exists() and target.is_relative_to(top)
         if not there or (anchor and anchor not in _anchors(target.read_text("utf-8"))):
             broken.append(link)
-    assert not broken
+    return broken
 
 
 def _typed(text: str) -> Iterator[list[str]]:
@@ -86,9 +147,13 @@ def _typed(text: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_command_lines_parse(name: str) -> None:
+    _assert_commands_parse((ROOT / name).read_text("utf-8"))
+
+
+def _assert_commands_parse(text: str) -> None:
     group = build()
     context = click.Context(group)
-    for words in _typed((ROOT / name).read_text("utf-8")):
+    for words in _typed(text):
         line = shlex.join(["hackathon", *words])
         if words[0].startswith("-"):
             assert words[0] in ("--help", "--version", "--lang"), line
@@ -107,11 +172,6 @@ def test_command_lines_parse(name: str) -> None:
             if "does not exist" in error.format_message():
                 continue  # a file of an example
             pytest.fail(f"{line}: {error.format_message()}")
-
-
-def test_examples_of_the_help_parse() -> None:
-    commands = (ROOT / "docs" / "reference" / "commands.md").read_text("utf-8")
-    assert len(list(_typed(commands))) > 30
 
 
 def _cells() -> list[tuple[str, str, str]]:

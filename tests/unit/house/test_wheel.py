@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from support import documentation
 from support.paths import ROOT
 from support.patience import STRETCH
 
-SHIPPED = ("templates", "recipes", "team_projects", "docs/tutorial", "docs/how-to", "docs/explanation")
+SHIPPED = (
+    "templates", "recipes", "team_projects", "docs/tutorial", "docs/how-to", "docs/reference", "docs/explanation",
+)  # fmt: skip
 NEEDED = (
     "hackathon", "templates", "recipes", "team_projects", "docs", "pyproject.toml", "README.md", "README.ja.md",
     "LICENSE",
@@ -141,6 +144,18 @@ def test_what_was_left_in_the_checkout_is_not_shipped(installed: Installed) -> N
 
 def test_source_archive_makes_the_same_wheel(installed: Installed) -> None:
     assert _files(installed.wheel_of_sdist) == _files(installed.wheel)
+    with zipfile.ZipFile(installed.wheel) as wheel, zipfile.ZipFile(installed.wheel_of_sdist) as other:
+        assert [name for name in _files(installed.wheel) if wheel.read(name) != other.read(name)] == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_installed_docs_show_all_pages_as_the_checkout_does(
+    installed: Installed, tmp_path: Path, language: str
+) -> None:
+    shown = json.loads(installed.run("docs", "--json", "--lang", language, cwd=tmp_path))["pages"]
+    assert shown == documentation.pages(language)
+    page = next(page for page in shown if page["name"] == "settings")
+    assert installed.run("docs", "settings", "--lang", language, cwd=tmp_path) == page["text"]
 
 
 def test_installed_package_is_the_one_that_runs(installed: Installed, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "docs_how": ("To read a page: hackathon docs TOPIC", "ページを読むには: hackathon docs TOPIC"),
     "docs_tutorial": ("Tutorials", "チュートリアル"),
     "docs_how_to": ("How-tos", "手順"),
+    "docs_reference": ("Reference", "リファレンス"),
     "docs_explanation": ("Explanations", "解説"),
     "did_you_mean": ("Did you mean {name!r}?", "{name!r} のことですか？"),
     "bad_size": (

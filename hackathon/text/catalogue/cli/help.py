@@ -131,12 +131,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "docs_short": ("Read the documentation in the terminal.", "ドキュメントを端末で読む"),
     "docs_help": (
-        "Read the tutorials, how-tos and explanations in the terminal, without the Internet. Without a topic: the list of "
-        "pages. TOPIC is a part of a page's name; any other word is searched for in all pages.\n\n\b\n"
-        "  hackathon docs\n  hackathon docs my-job-failed\n  hackathon docs walltime",
-        "チュートリアル、手順、解説を、インターネットなしで端末に表示します。TOPIC を省くとページの一覧を表示します。TOPIC は"
+        "Read the tutorials, how-tos, reference and explanations in the terminal, without the Internet. Without a topic: the "
+        "list of pages. TOPIC is a part of a page's name; any other word is searched for in all pages.\n\n\b\n"
+        "  hackathon docs\n  hackathon docs my-job-failed\n  hackathon docs commands\n  hackathon docs walltime",
+        "チュートリアル、手順、リファレンス、解説を、インターネットなしで端末に表示します。TOPIC を省くとページの一覧を表示します。TOPIC は"
         "ページ名の一部です。それ以外の語は全ページから検索します。\n\n\b\n"
-        "  hackathon docs\n  hackathon docs my-job-failed\n  hackathon docs walltime",
+        "  hackathon docs\n  hackathon docs my-job-failed\n  hackathon docs commands\n  hackathon docs walltime",
     ),
     "schema_short": ("Print the JSON Schema of a configuration file.", "設定ファイルの JSON Schema を表示"),
     "schema_help": (

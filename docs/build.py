@@ -1,0 +1,68 @@
+"""Write all pages of the documentation as files, complete with the lists that the program makes of itself.
+
+    python docs/build.py FOLDER     KIND/NAME.md and KIND/NAME.ja.md (`make docs`: build/docs)
+
+It is also the hook by which hatchling puts these pages into a wheel (pyproject.toml). A checkout and an editable
+installation make the lists when `hackathon docs` shows such a page.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build(folder: Path) -> list[Path]:
+    """Write the pages into a folder and return their files; a process for each language, as help texts have one."""
+    files = []
+    for language in ("en", "ja"):
+        for page in _pages(language):
+            ending = ".md" if page["language"] == "en" else f".{page['language']}.md"
+            path = folder / page["kind"] / (page["name"] + ending)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(page["text"], encoding="utf-8")
+            files.append(path)
+    return sorted(set(files))
+
+
+def _pages(language: str) -> list[dict[str, str]]:
+    with tempfile.TemporaryDirectory() as nothing:  # settings of the user are no part of the pages
+        path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]  # pip builds with libraries that it names
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "XDG_CONFIG_HOME": nothing}
+        answer = subprocess.run(
+            [sys.executable, "-m", "hackathon", "--lang", language, "docs", "--json"],
+            cwd=nothing, env=environment, stdout=subprocess.PIPE, check=False,
+        )  # fmt: skip
+    if answer.returncode:
+        raise SystemExit(
+            f"error: {sys.executable} cannot make the pages of the documentation (see above)\n"
+            f"hint: it needs what hackathon depends on: pip install the `dependencies` of {ROOT / 'pyproject.toml'}"
+        )
+    pages: list[dict[str, str]] = json.loads(answer.stdout)["pages"]
+    return pages
+
+
+class Hook(BuildHookInterface):
+    """Adds the pages to a wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the pages into a folder that lives as long as this hook."""
+        if version == "editable":
+            return
+        self.folder = tempfile.TemporaryDirectory()
+        top = Path(self.folder.name)
+        for path in build(top):
+            build_data["force_include"][str(path)] = f"hackathon/_shipped/docs/{path.relative_to(top)}"
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    print(f"{len(build(Path(sys.argv[1])))} pages in {sys.argv[1]}")
