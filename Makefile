@@ -1,6 +1,8 @@
-# The two commands of the README. They make .venv from nothing; no scheduler is needed.
-#   make demo     a real scaling study of the torch recipe with 1 and 2 processes: table, plot, page
-#   make test     all tests that can run here (real Slurm, browser … where they are installed)
+# The commands of the README. They make .venv from nothing; no scheduler is needed.
+#   make demo       a real scaling study of the torch recipe with 1 and 2 processes: table, plot, page
+#   make test       the core of the tests, several at a time (real Slurm, browser … where they are installed)
+#   make lint       style, types, and the checks that read the source code
+#   make test-all   lint, the core, and the slow tests, which build the environments of Horovod, TensorFlow, ChainerMN
 # PyPI's torch brings CUDA on Linux (several GB). The small one:
 #   make demo TORCH='torch==2.13.0+cpu' PIP_OPTIONS='--extra-index-url https://download.pytorch.org/whl/cpu'
 PYTHON ?= python3
@@ -10,28 +12,34 @@ VENV ?= .venv
 PYTEST_OPTIONS ?=
 BUNDLE_OPTIONS ?=
 BIN = $(VENV)/bin
+# where it is set, each of the thousands of Pythons that tests start compiles all modules anew
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-gpu lint bundle docs messages recipes clean
+.PHONY: demo test test-all test-gpu lint bundle docs messages recipes clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
 
-test: $(VENV)/.test lint
+test: $(VENV)/.test
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest $(PYTEST_OPTIONS)
+
+test-all: $(VENV)/.test lint
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -m "" $(PYTEST_OPTIONS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check hackathon tests recipes team_projects docs po bundle
 	$(BIN)/ruff format --check hackathon tests docs po bundle
 	$(BIN)/mypy hackathon
+	$(BIN)/python -m pytest -q -n 0 tests/lint
 
 # One file with the toolkit and all its dependencies, for login nodes: docs/how-to/install.md.
 bundle: $(BIN)/python
 	$(BIN)/python bundle/build.py $(BUNDLE_OPTIONS)
 
 # What needs a GPU, with the Python that holds a torch with CUDA; writes gpu-report.json and gpu-report.md. Without a
-# GPU each part says that it was not run. No part begins after 8 minutes.
+# GPU each part says that it was not run. No part begins after 8 minutes. One test at a time: that Python may lack xdist.
 test-gpu:
-	GPU_REPORT=gpu-report $(PYTHON) -m pytest -q -s tests/gpu
+	GPU_REPORT=gpu-report $(PYTHON) -m pytest -q -s -o addopts='--strict-markers --import-mode=importlib' -o required_plugins= tests/gpu
 
 # texts for review in Poedit or the like: po/en.po and po/ja.po; edits made there come back into the catalogue
 messages: $(VENV)/.test

@@ -29,7 +29,8 @@ HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
 CORE_ENDED = HERE.parent / ".stacks" / "core-ended"
 """Is there once the first of the slow tests has run, which come after the others."""
-
+WORKERS_AT_MOST = 16
+"""Each has a Slurm, a browser and a Python with torch of its own."""
 
 _NUMBERS = itertools.count()
 
@@ -43,13 +44,29 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Return how many workers `-n auto` starts: two a core, since tests that run jobs mostly wait.
+
+    At most one for two files. 0, which is this process, for up to three files, whose tests take less than it takes to
+    start workers, and where golden files are written. PYTEST_XDIST_AUTO_NUM_WORKERS has priority: xdist reads it when
+    this returns None.
+    """
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None
+    paths = {config.invocation_params.dir / argument.split("::")[0] for argument in config.args}
+    files = {file for path in paths for file in (path.rglob("test_*.py") if path.is_dir() else (path,))}
+    number = min(WORKERS_AT_MOST, 2 * len(os.sched_getaffinity(0)), len(files) // 2)
+    return 0 if number < 2 or os.environ.get("HACKATHON_GOLDEN") == "write" else number
+
+
 # what takes longest comes first, so that no worker is left alone with a long file at the end
 _FOLDERS = ("cluster", "recipes", "faults", "web", "golden", "unit")
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist's own hook puts the groups into the names of tests: they must be known by then
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under `-n 4 --dist loadgroup`: a group for each file, for its tests on Slurm or with Horovod; one for accounts.
+    """Under `--dist loadgroup`: a group for each file, for its tests on Slurm or with Horovod; one for accounts.
 
     What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
     do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,

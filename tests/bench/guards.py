@@ -139,7 +139,8 @@ GUARDS = (
 
 def passes(clone: Path, tests: tuple[str, ...], base: Path) -> str:
     """Return `pass`, `fail` or `does not end` for tests of the clone."""
-    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--basetemp={base}", *tests]
+    options = ["-q", "-x", "-n", "0", "-m", "", "-p", "no:cacheprovider", f"--basetemp={base}"]
+    words = [sys.executable, "-m", "pytest", *options, *tests]
     environment = os.environ | {"PYTHONPATH": str(clone)}
     try:
         done = subprocess.run(words, cwd=clone, env=environment, capture_output=True, text=True, timeout=PATIENCE)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch")
-
+from support.installed import needs
 from support.paths import ROOT
 from support.patience import STRETCH
+
+needs("torch")
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(600)]
 TWO = (

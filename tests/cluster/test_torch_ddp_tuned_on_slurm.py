@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from support.backends import LocalBackend, Site, SlurmBackend
+from support.installed import needs
 from support.slurm_lab.lab import SlurmLab
 
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("torch", "sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
 # a twelfth of the usual work: the recipe's own tests learn to the end
 SHORT = ("--walltime", "00:40:00", "--threads", "1", "-p", "epochs=4", "-p", "optimizer=lars", "-p", "accumulate=2")

@@ -13,6 +13,7 @@ import pytest
 
 from hackathon.prediction.asynchronous.outlook import OneWorker, predict
 from hackathon.prediction.asynchronous.timings import missing, timings_of
+from support.installed import needs
 from support.paths import RECIPES
 from support.patience import STRETCH, until
 from support.ports import free_port
@@ -20,8 +21,7 @@ from support.rank_process import children_of, command_line
 from support.training import Training, good
 
 RECIPE = RECIPES / "async-sgd"
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("torch", "sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
 

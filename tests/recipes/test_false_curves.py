@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from support.backends import LocalBackend, Site
+from support.installed import needs
 from support.paths import TESTS
 from support.patience import STRETCH
 
-pytest.importorskip("torch")
+needs("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300), pytest.mark.slow]
 
 PROGRAMS = {

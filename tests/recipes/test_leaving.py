@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from support.installed import needs
 from support.paths import RECIPES
 from support.patience import STRETCH
 
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("torch", "sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(200)]
 
 # runs the program as its launcher would, then says which threads are still there

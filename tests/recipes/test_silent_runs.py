@@ -14,11 +14,11 @@ import pytest
 
 from hackathon.diagnosis import diagnose
 from support import warm
+from support.installed import needs
 from support.paths import ROOT
 from support.patience import STRETCH
 
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("torch", "sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(600), pytest.mark.slow]
 
 SHARE = "DistributedSampler(dataset, world_size, rank, shuffle=True, seed=seed)"

@@ -16,13 +16,14 @@ import yaml
 
 from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.shares import PARTS
+from support.installed import needs
 from support.paths import RECIPES
 from support.patience import STRETCH
 from support.training import Training, good
 
 RECIPE = RECIPES / "torch-ddp"
 torch = pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from support.installed import needs
 from support.paths import RECIPES
 from support.training import Training, good
 
 RECIPE = RECIPES / "torch-ddp-tuned"
 torch = pytest.importorskip("torch")
-pytest.importorskip("sklearn")
+needs("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
 

@@ -14,12 +14,13 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from hackathon.config.cluster import ALL_LAUNCHERS, Starter
+from support import sources
 from support.paths import ROOT, TESTS
 
 WORDS = re.compile(
@@ -33,11 +34,11 @@ NAMES = re.compile(r"(?<![\w-])(?:srun|pbs_tmrsh)(?![\w-])")
 LAUNCHER_TEMPLATES = ("launch-", "start-", "srun.sh", "rank.sh")
 
 
-def strings_and_names(text: str) -> Iterator[tuple[int, str]]:
+def strings_and_names(text: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of all code of a module: names and string constants, but neither comments nor docstrings."""
     documented = {
         node.value.lineno
-        for node in ast.walk(ast.parse(text))
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -47,19 +48,19 @@ def strings_and_names(text: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-def offences(path: Path, text: str) -> list[str]:
+def offences(path: Path, text: str, nodes: Iterable[ast.AST]) -> list[str]:
     """Return `file:line: word` of every scheduler's word in a module's code."""
     return [
         f"{path}:{line}: {match[0]}"
-        for line, part in strings_and_names(text)
+        for line, part in strings_and_names(text, nodes)
         for match in WORDS.finditer(NAMES.sub("", part))
     ]
 
 
-def asked_by_name(path: Path, text: str) -> list[str]:
+def asked_by_name(path: Path, nodes: Iterable[ast.AST]) -> list[str]:
     """Return the places where a scheduler is compared with a name: what differs is a hook's business."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             asks = any(isinstance(side, ast.Attribute) and side.attr == "scheduler" for side in sides)
@@ -69,20 +70,25 @@ def asked_by_name(path: Path, text: str) -> list[str]:
     return found
 
 
-def modules() -> Iterator[tuple[Path, str]]:
-    for path in sorted((ROOT / "hackathon").rglob("*.py")):
+def modules() -> Iterator[tuple[Path, Path]]:
+    """Yield (path in the checkout, path) of the modules that may not name a scheduler."""
+    for path in sources.modules():
         name = path.relative_to(ROOT)
         if not str(name).startswith(OWN):
-            yield name, path.read_text()
+            yield name, path
+
+
+def nodes_of(code: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(code)))
 
 
 def test_no_module_names_a_scheduler() -> None:
-    found = [line for path, text in modules() for line in offences(path, text)]
+    found = [line for name, path in modules() for line in offences(name, sources.text(path), sources.nodes(path))]
     assert not found, "\n".join(found)
 
 
 def test_nobody_asks_for_a_scheduler_by_its_name() -> None:
-    found = [line for path, text in modules() for line in asked_by_name(path, text)]
+    found = [line for name, path in modules() for line in asked_by_name(name, sources.nodes(path))]
     assert not found, "\n".join(found)
 
 
@@ -105,20 +111,21 @@ def test_no_template_but_those_of_launchers_names_a_scheduler() -> None:
     ],
 )  # fmt: skip
 def test_offenders_are_found(line: str) -> None:
-    assert offences(Path("x.py"), line)
+    assert offences(Path("x.py"), line, nodes_of(line))
 
 
 @pytest.mark.parametrize(
     "line", ['"""About Slurm."""', "x = 1  # qsub", 'x = ("srun", "pbs_tmrsh")', 'x = "jobs"', 'x = "splurming"']
 )
 def test_what_is_allowed_is_left_alone(line: str) -> None:
-    assert not offences(Path("x.py"), line)
+    assert not offences(Path("x.py"), line, nodes_of(line))
 
 
 def test_comparisons_with_a_name_are_found() -> None:
-    assert asked_by_name(Path("x.py"), 'a = request.scheduler == "local"')
-    assert asked_by_name(Path("x.py"), 'a = cluster.scheduler in ("local", "kumo")')
-    assert not asked_by_name(Path("x.py"), 'a = old.scheduler == new.scheduler or old.scheduler != ""')
+    assert asked_by_name(Path("x.py"), nodes_of('a = request.scheduler == "local"'))
+    assert asked_by_name(Path("x.py"), nodes_of('a = cluster.scheduler in ("local", "kumo")'))
+    fine = 'a = old.scheduler == new.scheduler or old.scheduler != ""'
+    assert not asked_by_name(Path("x.py"), nodes_of(fine))
 
 
 def test_names_that_look_like_a_schedulers_are_launchers_and_starters() -> None:

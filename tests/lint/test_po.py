@@ -7,8 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from support.paths import ROOT
+
 pytest.importorskip("babel")
-ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").exists())
 
 SOURCE = '''"""Texts."""
 

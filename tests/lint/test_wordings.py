@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").exists())
+from support import sources
+from support.paths import ROOT
+
 CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
 
 # What stands here was written, and a reader in a hurry had to read it twice. Each comes with what to write instead.
@@ -72,7 +74,7 @@ JAPANESE = {
 def catalogue() -> Iterator[tuple[str, str, str]]:
     """Yield (place, English, Japanese) of every message."""
     for path in sorted(CATALOGUE.glob("*/*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in sources.nodes(path):
             for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
                 if isinstance(key, ast.Constant) and isinstance(value, ast.Tuple):
                     english, japanese = (ast.literal_eval(each) for each in value.elts)

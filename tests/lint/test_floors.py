@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from support import sources
 from support.paths import ROOT
 
-HOUSE = ROOT / "hackathon"
+HOUSE = sources.CODE
 FLOORS = {
     "cli": 9, "web": 8, "tuning": 7.7, "notify": 7.6, "readiness": 7.5, "survey": 7.4, "event": 7.3, "usage": 7.2,
     "board": 7.1, "prediction": 6, "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5, "scaling": 4,
@@ -29,20 +30,20 @@ MODULES_AT_MOST, LINES_AT_MOST = 25, 400
 def _trees() -> Mapping[str, tuple[Path, ast.Module]]:
     """Return dotted name → path and syntax tree of every module of the toolkit."""
     found = {}
-    for path in sorted(HOUSE.rglob("*.py")):
+    for path in sources.modules():
         parts = path.relative_to(ROOT).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path, ast.parse(path.read_text())
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path, sources.tree(path)
     return found
 
 
 @cache
 def _imports() -> Mapping[str, frozenset[str]]:
     """Return module → the modules of the toolkit that it imports."""
-    return {name: frozenset(_imported(tree)) for name, (_, tree) in _trees().items()}
+    return {name: frozenset(_imported(path)) for name, (path, _) in _trees().items()}
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imported(path: Path) -> Iterator[str]:
+    for node in sources.nodes(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "hackathon":
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
@@ -142,7 +143,7 @@ def test_no_folder_and_no_module_is_too_large() -> None:
     for path, _ in _trees().values():
         if path.name != "__init__.py":
             folders[path.parent] = folders.get(path.parent, 0) + 1
-        lines = len(path.read_text().splitlines())
+        lines = len(sources.text(path).splitlines())
         if lines > LINES_AT_MOST:
             wrong.append(f"{path.relative_to(ROOT)}: {lines} lines")
     wrong += [f"{folder.relative_to(ROOT)}: {n} modules" for folder, n in folders.items() if n > MODULES_AT_MOST]

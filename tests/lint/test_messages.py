@@ -4,20 +4,17 @@ import ast
 import importlib
 import re
 import string
-import threading
 from collections.abc import Iterator
 from functools import cache
 
-import pytest
-
 from hackathon.text.catalogue import FOLDERS
-from hackathon.text.errors import RequestError
-from hackathon.text.messages import language, lookup, message, set_language, speaking
+from hackathon.text.messages import lookup
+from support import sources
 from support.paths import ROOT
 
 CATALOGUE = ROOT / "hackathon" / "text" / "catalogue"
 PACKAGES = sorted(FOLDERS)
-MODULES = sorted(path for path in (ROOT / "hackathon").rglob("*.py") if CATALOGUE not in path.parents)
+MODULES = [path for path in sources.modules() if CATALOGUE not in path.parents]
 IDENTIFIER = re.compile(rf"({'|'.join(PACKAGES)})\.[a-z][a-z0-9_]*")
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.suffix in (".j2", ".json"))
 JAPANESE = re.compile(r"[\u3001-\u30ff\u4e00-\u9fff\uff01-\uff60]")
@@ -34,12 +31,9 @@ def messages(package: str) -> dict[str, tuple[str, str]]:
 ALL = [(package, key) for package in PACKAGES for key in messages(package)]
 
 
-@cache
-def nodes() -> list[tuple[str, list[ast.AST]]]:
-    """Return (name, all nodes of the syntax tree) of every module: each is read and walked once."""
-    return [
-        (str(path.relative_to(ROOT)), list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in MODULES
-    ]
+def nodes() -> list[tuple[str, tuple[ast.AST, ...]]]:
+    """Return (name, all nodes of the syntax tree) of every module."""
+    return [(str(path.relative_to(ROOT)), sources.nodes(path)) for path in MODULES]
 
 
 def asked() -> list[tuple[str, str]]:
@@ -66,7 +60,6 @@ def test_the_list_of_folders_is_complete() -> None:
     assert not list(CATALOGUE.glob("[!_]*.py")), "a module of texts belongs into the folder of its package"
 
 
-@pytest.mark.slow
 def test_every_message_that_is_asked_for_exists() -> None:
     assert [f"{place}: {identifier}" for place, identifier in asked() if not lookup(identifier)] == []
 
@@ -137,7 +130,7 @@ def test_every_placeholder_gets_its_value() -> None:
     assert [each for name, found in nodes() for each in _lacking(name, found)] == []
 
 
-def _lacking(module: str, found: list[ast.AST]) -> Iterator[str]:
+def _lacking(module: str, found: tuple[ast.AST, ...]) -> Iterator[str]:
     # the help of an option is shown as it stands; braces in it are braces
     helps = {id(node.value) for node in found if isinstance(node, ast.keyword) and node.arg == "help"}
     for node in found:
@@ -157,40 +150,3 @@ def _lacking(module: str, found: list[ast.AST]) -> Iterator[str]:
         wanted = set().union(*(fields(pair[0]) for pair in texts if pair))
         if wanted - given:
             yield f"{module}:{node.lineno}: {identifier} lacks {sorted(wanted - given)}"
-
-
-def test_a_message_in_the_chosen_language() -> None:
-    set_language("ja")
-    assert JAPANESE.search(message("config.missing"))
-    set_language("en")
-    assert message("config.missing") == "is missing"
-    with pytest.raises(KeyError):
-        message("config.no_such_message")
-
-
-def test_an_error_shows_itself_in_the_language_of_the_moment() -> None:
-    error = RequestError("config.name_long", limit=60)
-    set_language("ja")
-    assert "60 文字" in error.message
-    set_language("en")
-    assert error.message == str(error) == "the name is longer than 60 characters"
-
-
-def test_a_hint_without_values_shows_braces_once() -> None:
-    from hackathon.text.errors import RequestError
-
-    assert "- {name: " in str(RequestError("data.none").hint)
-    assert "`scaling: {strong: {divide: batch_size}}`" in str(RequestError("jobs.strong_needs_divide").hint)
-
-
-def test_a_block_speaks_its_language_in_its_own_thread_only() -> None:
-    heard: list[str] = []
-    set_language("en")
-    with speaking("ja"):
-        thread = threading.Thread(target=lambda: heard.append(language()))
-        thread.start()
-        thread.join()
-        heard.append(language())
-    assert [*heard, language()] == ["en", "ja", "en"]
-    with pytest.raises(ValueError, match="must be one of"), speaking("fr"):
-        pass

@@ -6,14 +6,12 @@ new place that opens or parses a file fails a test until somebody says here whos
 """
 
 import ast
-from pathlib import Path
 
 import pytest
 
 from hackathon.cli.main import COMMANDS
-
-ROOT = next(parent for parent in Path(__file__).resolve().parents if (parent / "pyproject.toml").exists())
-CODE = ROOT / "hackathon"
+from support import sources
+from support.paths import ROOT
 
 FAULTS, UNIT = "tests/faults", "tests/unit"
 LINKS = f"{FAULTS}/test_foreign_links_users.py::test_links_of_a_participant_show_nothing_of_the_tutors"
@@ -331,7 +329,7 @@ def test_every_cell_is_a_test_that_exists_or_a_reason() -> None:
     wrong = []
     for cell in sorted({test for cells, _ in THREATS.values() for test in cells.values()}):
         path, _, function = cell.partition("::")
-        if not (ROOT / path).is_file() or f"def {function}(" not in (ROOT / path).read_text():
+        if not (ROOT / path).is_file() or f"def {function}(" not in sources.text(ROOT / path):
             wrong.append(cell)
     assert wrong == []
 
@@ -343,7 +341,7 @@ def test_every_command_that_reads_what_others_write_is_in_the_table() -> None:
 
 
 def test_every_place_that_opens_or_parses_a_file_is_listed() -> None:
-    found = {str(path.relative_to(CODE)): _readers(path.read_text()) for path in sorted(CODE.rglob("*.py"))}
+    found = {str(path.relative_to(sources.CODE)): _readers(sources.tree(path)) for path in sources.modules()}
     listed = {name: set(functions.split()) for name, (functions, _) in READERS.items()}
     new = {name: sorted(functions - listed.get(name, set())) for name, functions in found.items()}
     gone = {name: sorted(functions - found.get(name, set())) for name, functions in listed.items()}
@@ -357,11 +355,11 @@ def test_every_place_that_opens_or_parses_a_file_is_listed() -> None:
      "def f(p):\n    with open(p) as s:\n        pass", "x = sqlite3.connect('y')"],
 )  # fmt: skip
 def test_a_planted_reader_is_found(planted: str) -> None:
-    assert len(_readers(planted)) == 1
-    assert _readers("def f(p):\n    return p.name.opened()") == set()
+    assert len(_readers(ast.parse(planted))) == 1
+    assert _readers(ast.parse("def f(p):\n    return p.name.opened()")) == set()
 
 
-def _readers(text: str) -> set[str]:
+def _readers(tree: ast.Module) -> set[str]:
     """Return the functions (dotted; `-` at the top) that open or parse a file by a call that names how."""
     found = set()
 
@@ -375,7 +373,7 @@ def _readers(text: str) -> set[str]:
         for child in ast.iter_child_nodes(node):
             walk(child, names)
 
-    walk(ast.parse(text), ())
+    walk(tree, ())
     return found
 
 
