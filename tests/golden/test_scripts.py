@@ -99,7 +99,7 @@ def _reviewed() -> Reviewed:
 
 def _difference(before: str, after: str) -> str:
     """Return the lines that differ, each with a line around it; "" if none does."""
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "reviewed", "rendered", lineterm="", n=1)
+    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "reviewed", "rendered", lineterm="", n=1)
     return "\n".join("@@" if line.startswith("@@ ") else line for line in lines)
 
 

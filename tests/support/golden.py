@@ -134,7 +134,8 @@ def files_of(rendered: Mapping[Case, Rendered]) -> dict[str, str]:
 
 def read_files(folder: Path = SCRIPTS) -> dict[str, str]:
     """Return all files of a folder: path below it → text."""
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes().decode() for path in paths}
 
 
 def write_files(files: Mapping[str, str], folder: Path = SCRIPTS) -> None:
@@ -143,7 +144,7 @@ def write_files(files: Mapping[str, str], folder: Path = SCRIPTS) -> None:
         (folder / name).unlink()
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_bytes(text.encode())
 
 
 def reviewed() -> Reviewed:
