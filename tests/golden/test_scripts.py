@@ -135,9 +135,10 @@ def test_scripts_are_as_reviewed(cluster: str) -> None:
 def test_nothing_is_left_over() -> None:
     _reviewed()
     files, rendered = read_files(), _files()
-    assert sorted(files) == sorted(rendered)
+    assert (sorted(set(files) - set(rendered)), sorted(set(rendered) - set(files))) == ([], [])
     for name in (TABLE, VALUES):
-        assert _difference(files[name], rendered[name]) == ""
+        if difference := _difference(files[name], rendered[name]):
+            pytest.fail(f"{name}:\n{difference}", pytrace=False)
 
 
 @given(
