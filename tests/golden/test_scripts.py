@@ -1,20 +1,24 @@
-"""The whole job script of every cluster × launcher × recipe, compared with a reviewed file.
+"""The whole job script of every cluster × launcher × recipe, compared with reviewed parts (support/golden.py).
 
 After a wanted change: `HACKATHON_GOLDEN=write pytest tests/golden`, then review the difference in git.
 """
 
 import contextlib
+import difflib
 import os
 import re
 import shlex
 import shutil
 import socket
 import subprocess
+from collections import defaultdict
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Starter
@@ -22,13 +26,14 @@ from hackathon.jobs import machine
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import JobScript, render
+from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import Sources, resolve
 from hackathon.schedulers import profiles
+from support.golden import TABLE, VALUES, Case, Rendered, Reviewed, files_of, read_files, reviewed, write_files
 
-SCRIPTS = Path(__file__).parent / "scripts"
 RECIPES = [recipe.name for recipe in load.list_recipes([])[0]]
 CLUSTERS = [cluster.name for cluster in profiles.list_clusters([])[0]]
-CASES = [(recipe, cluster, launcher) for recipe in RECIPES for cluster in CLUSTERS for launcher in ALL_LAUNCHERS]
+CASES = [Case(recipe, cluster, launcher) for recipe in RECIPES for cluster in CLUSTERS for launcher in ALL_LAUNCHERS]
 
 
 @pytest.fixture(autouse=True)
@@ -43,80 +48,153 @@ _recipe = cache(lambda name: load.load_recipe(name, []))
 _cluster = cache(lambda name: profiles.load_cluster(name, []))
 
 
-def _script(recipe_name: str, cluster_name: str, launcher: str) -> JobScript:
-    recipe, folder = _recipe(recipe_name)
-    cluster = _cluster(cluster_name)
-    nodes = 1 if cluster.starter == "local" or launcher == "local" else 2
+@cache
+def _rendered(case: Case) -> tuple[Request, JobScript]:
+    recipe, folder = _recipe(case.recipe)
+    cluster = _cluster(case.cluster)
+    nodes = 1 if cluster.starter == "local" or case.launcher == "local" else 2
     group = "pz0425" if profiles.known_dialect(cluster).wants_group else None
-    options = Options(nodes=nodes, launcher=launcher, group=group)
+    options = Options(nodes=nodes, launcher=case.launcher, group=group)
     sources = Sources(cluster=cluster, options=options, recipe=recipe, folder=folder)
     request = resolve(sources)
     check(request, cluster, recipe)
-    return render(request, cluster)
+    return request, render(request, cluster)
 
 
-def _supported(recipe_name: str, cluster_name: str, launcher: str) -> bool:
-    recipe, _ = _recipe(recipe_name)
-    cluster = _cluster(cluster_name)
-    return launcher in (recipe.launchers or PLAIN_LAUNCHERS) and launcher in (cluster.launchers or ALL_LAUNCHERS)
+def _script(recipe: str, cluster: str, launcher: str) -> JobScript:
+    return _rendered(Case(recipe, cluster, launcher))[1]
 
 
-@pytest.mark.parametrize(("recipe", "cluster", "launcher"), CASES)
-def test_script_is_as_reviewed(recipe: str, cluster: str, launcher: str) -> None:
-    if not _supported(recipe, cluster, launcher):
-        with pytest.raises(CheckError) as refused:
-            _script(recipe, cluster, launcher)
-        assert launcher in refused.value.message
-        return
-    script = _script(recipe, cluster, launcher)
-    path = SCRIPTS / f"{recipe}-{cluster}-{launcher}.sh"
+def _supported(case: Case) -> bool:
+    recipe, _ = _recipe(case.recipe)
+    cluster = _cluster(case.cluster)
+    return case.launcher in (recipe.launchers or PLAIN_LAUNCHERS) and case.launcher in (
+        cluster.launchers or ALL_LAUNCHERS
+    )
+
+
+def _named(case: Case) -> Rendered:
+    """Return a case's script and the names of its parts, by what the parts depend on."""
+    request, script = _rendered(case)
+    start = f"{request.scheduler}-{request.starter}-{request.launcher}"
+    return Rendered(
+        script.job,
+        (case.cluster, f"{case.cluster}-{case.launcher}", str(case)),
+        (start, f"{start}-{request.mpi}", f"{start}-{case.cluster}", str(case)),
+    )
+
+
+def _files() -> dict[str, str]:
+    """Return the files of all scripts as they are rendered now."""
+    cases = [case for case in CASES if _supported(case)]
+    return files_of({case: _named(case) for case in cases}) | {"rank.sh": _rendered(cases[0])[1].rank}
+
+
+@cache
+def _reviewed() -> Reviewed:
     if os.environ.get("HACKATHON_GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(script.job)
-        (SCRIPTS / "rank.sh").write_text(script.rank)
-    assert path.read_text() == script.job
-    assert (SCRIPTS / "rank.sh").read_text() == script.rank
+        write_files(_files())
+    return reviewed()
 
 
-def test_no_golden_file_is_left_over() -> None:
-    wanted = {f"{recipe}-{cluster}-{launcher}.sh" for recipe, cluster, launcher in CASES
-              if _supported(recipe, cluster, launcher)}  # fmt: skip
-    assert {path.name for path in SCRIPTS.glob("*.sh")} == wanted | {"rank.sh"}
+def _difference(before: str, after: str) -> str:
+    """Return the lines that differ, each with a line around it; "" if none does."""
+    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), "reviewed", "rendered", lineterm="", n=1)
+    return "\n".join("@@" if line.startswith("@@ ") else line for line in lines)
+
+
+def _problem(case: Case) -> str:
+    """Return what is wrong with a case's script or refusal; "" if all is as reviewed."""
+    supported = _supported(case)
+    try:
+        script = _rendered(case)[1]
+    except CheckError as error:
+        if supported:
+            return f"is refused: {error.message}"
+        return "" if case.launcher in error.message else f"the refusal does not name the launcher: {error.message}"
+    if not supported:
+        return "is not refused"
+    if case not in _reviewed().parts:
+        return f"is not in {TABLE}"
+    differences = (_difference(_reviewed().script(case), script.job), _difference(_reviewed().rank, script.rank))
+    return "\n".join(filter(None, differences))
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_scripts_are_as_reviewed(cluster: str) -> None:
+    """A launcher that a recipe or a cluster does not have is refused by its name."""
+    problems: dict[str, list[str]] = defaultdict(list)
+    for case in CASES:
+        if case.cluster == cluster and (problem := _problem(case)):
+            problems[problem].append(str(case))
+    texts = [f"{', '.join(cases)}:\n{problem}" for problem, cases in problems.items()]
+    if texts:
+        pytest.fail("\n\n".join(texts), pytrace=False)
+
+
+def test_nothing_is_left_over() -> None:
+    _reviewed()
+    files, rendered = read_files(), _files()
+    assert (sorted(set(files) - set(rendered)), sorted(set(rendered) - set(files))) == ([], [])
+    for name in (TABLE, VALUES):
+        if difference := _difference(files[name], rendered[name]):
+            pytest.fail(f"{name}:\n{difference}", pytrace=False)
+
+
+@given(
+    st.dictionaries(
+        st.builds(Case, st.sampled_from("rs"), st.sampled_from("cd"), st.sampled_from("lm")),
+        st.tuples(
+            *[st.sampled_from([None, "1", "('a b' c)", "'two\n\nlines'"])] * 3, st.sampled_from(["", "x", "y\n"])
+        ),
+        min_size=1,
+    )
+)
+def test_any_scripts_are_put_together_again(cases: dict[Case, tuple[str | None, ...]]) -> None:
+    """Whatever decides a value, and whether a script has it."""
+    rendered = {}
+    for case, (*values, line) in cases.items():
+        assignments = "".join(f"HK_{name}={value}\n" for name, value in zip("ABC", values, strict=True) if value)
+        mark = "# shellcheck disable=SC2034\n# ---- values: all ----\n"
+        script = f"#!/bin/bash\n{line}\n{mark}HK_NAME=x\n{assignments}\n# ---- next ----\n{line}"
+        rendered[case] = Rendered(script, ("header", str(case)), ("body", str(case)))
+    reviewed = Reviewed(files_of(rendered))
+    assert {case: reviewed.script(case) for case in reviewed.parts} == {case: rendered[case].script for case in cases}
+    assert {reviewed.parts[case] for case in reviewed.of_each_pair()} == set(reviewed.parts.values())
+    assert set(reviewed.of_each_body()) == {parts.body for parts in reviewed.parts.values()}
+
+
+def test_files_that_nothing_uses_any_more_are_deleted(tmp_path: Path) -> None:
+    write_files({"headers/a.sh": "a", "headers/b.sh": "b", TABLE: ""}, tmp_path)
+    write_files({"headers/b.sh": "c", TABLE: ""}, tmp_path)
+    assert read_files(tmp_path) == {"headers/b.sh": "c", TABLE: ""}
+
+
+def test_a_script_without_its_values_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="r-c-l has no block of values"):
+        files_of({Case("r", "c", "l"): Rendered("#!/bin/bash\n", ("h",), ("b",))})
 
 
 def test_bash_reads_them() -> None:
-    begun = {path: subprocess.Popen(["bash", "-n", path]) for path in sorted(SCRIPTS.glob("*.sh"))}
-    assert [path.name for path, process in begun.items() if process.wait() != 0] == []
-
-
-def _parts(script: str) -> tuple[str, str, str]:
-    """Return what stands before a script's values, its values, and what stands after them."""
-    begin, middle, end = script.partition("# ---- values: ")
-    values, mark, rest = (middle + end).partition("\n# ---- ")
-    return begin, values, mark + rest
+    scripts = _reviewed().of_each_body() | {"rank.sh": _reviewed().rank}
+    answers = {
+        name: subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
+        for name, script in scripts.items()
+    }
+    assert {name: answer.stderr for name, answer in answers.items() if answer.returncode != 0} == {}
 
 
 @pytest.mark.slow
 def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
-    """Scripts that differ in their values alone are read once, and all values once more as one script."""
+    """Each body is read once, and all values once more as one script."""
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
-    scripts = {path: path.read_text() for path in sorted(SCRIPTS.glob("*.sh"))}
-    bodies: dict[str, Path] = {}
-    values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{"]
-    for path, text in scripts.items():
-        begin, block, rest = _parts(text)
-        prefixes = ("#PBS", "#SBATCH", "#PJM", "#$")
-        directives = "".join(line for line in begin.splitlines(True) if not line.startswith(prefixes))
-        names = "".join(f"{line.partition('=')[0]}\n" for line in block.splitlines())
-        bodies.setdefault(directives + names + rest, path)
-        values += [f"# {path.name}", block.partition("\n")[2]]
-    together = tmp_path / "values.sh"
-    together.write_text("\n".join([*values, "}", ""]))
-    assert together.read_text().count("\nHK_NAME=") == len(scripts) - 1, "all but rank.sh have values"
-    answer = subprocess.run(
-        ["shellcheck", "--severity=warning", "--format=gcc", together, *bodies.values()], capture_output=True, text=True
-    )
+    values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{", *_reviewed().assignments(), "}"]
+    assert sum(line.startswith("HK_NAME=") for line in values) == len(RECIPES)
+    scripts = _reviewed().of_each_body() | {"rank.sh": _reviewed().rank, "values.sh": "\n".join([*values, ""])}
+    write_files(scripts, tmp_path)
+    command = ["shellcheck", "--severity=warning", "--format=gcc", *scripts]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stdout
 
 
@@ -138,7 +216,8 @@ def test_shellcheck_finds_nothing_in_starters_that_no_profile_has(starter: str, 
 
 def test_no_date_and_no_run_id() -> None:
     wrong = re.compile(r"hk-|\b20[2-3][0-9]-?[01][0-9]-?[0-3][0-9]\b")
-    assert [path.name for path in sorted(SCRIPTS.glob("*.sh")) if wrong.search(path.read_text())] == []
+    _reviewed()
+    assert [name for name, text in read_files().items() if wrong.search(text)] == []
 
 
 def test_reedbush_header_is_what_its_users_wrote() -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from support.paths import TESTS
+from support.golden import Case, reviewed
 from support.patience import STRETCH, until
 
-SCRIPT = (TESTS / "golden" / "scripts" / "torch-ddp-kubernetes-torchrun.sh").read_text()
+SCRIPT = reviewed().script(Case("torch-ddp", "kubernetes", "torchrun"))
 FUNCTIONS = "".join(re.findall(r"^hk_(?:resolve|follow)\(\) .*?^}$\n", SCRIPT, re.DOTALL | re.MULTILINE))
 STAND_INS = """
 HK_RUN=$PWD HK_HOST=here HK_HOSTS=(node0)

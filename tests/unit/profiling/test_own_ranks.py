@@ -13,6 +13,7 @@ import pytest
 from hackathon.profiling.advice import LIMITS
 from hackathon.profiling.outside import outside_shares
 from hackathon.profiling.points import point_json
+from support.golden import reviewed
 from support.paths import ROOT, TESTS
 from support.patience import STRETCH
 from support.planted_steps import apart, planted_shares
@@ -118,7 +119,7 @@ WAYS = {"fails": 1, "leaves": 7, "workers": 0, "thread": 0}
 
 def test_programs_print_and_end_as_before(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    script = (ROOT / "tests" / "golden" / "scripts" / "rank.sh").read_text()
+    script = reviewed().rank
     found = re.search(r"sitecustomize\.py\" <<'PYTHON'[^\n]*\n(.*?)\nPYTHON\n", script, re.DOTALL)
     assert found
     (tmp_path / "hackathon-python").mkdir()

@@ -1,0 +1,3 @@
+#!/bin/bash
+#HK walltime=600
+#HK processes=4 threads=1

@@ -1,0 +1,5 @@
+#!/bin/bash
+#PBS -l select=2:mpiprocs=2:ompthreads=18
+#PBS -l walltime=00:10:00
+#PBS -W group_list=pz0425
+#PBS -j oe
