@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import GRID_ENGINE, LONG, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, names_but, until
+from support.backends import FIRST, GRID_ENGINE, LONG, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, until
 from support.trouble import later, refused_to_wait
 
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
+# what the job script and the toolkit do by themselves: a further dialect would run the same lines once more
+once = pytest.mark.parametrize("backend", FIRST, indirect=True)
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
 }
-# NQSV hands no SIGTERM to a job
-where_term_arrives = pytest.mark.parametrize("backend", names_but("nqsv", "wisteria"), indirect=True)
 HOSTILE = [
     "two words",
     'it\'s "quoted"',
@@ -150,6 +150,7 @@ def test_exit_code_makes_it_failed(site: Site) -> None:
     assert run.rank_events(0)[-1]["exit_code"] == 3
 
 
+@once
 def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     site.write_project("python program.py leave 4")
     process = site.start("submit", "--wait")
@@ -231,6 +232,7 @@ def test_five_equal_jobs(site: Site) -> None:
     assert {(run.path / "job.sh").read_bytes() for run in runs} == {site.run("render")}
 
 
+@pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
 def test_what_is_rendered_is_what_the_scheduler_runs(site: Site) -> None:
     rendered = site.run("render", "--walltime", "120")
     run = site.submit("--walltime", "120")
@@ -239,6 +241,7 @@ def test_what_is_rendered_is_what_the_scheduler_runs(site: Site) -> None:
     run.await_end()
 
 
+@once
 def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
     first = site.submit("--note", "the one")
     first.await_end()
@@ -271,6 +274,7 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
     assert not pwned(tmp_path)
 
 
+@once
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -283,6 +287,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     assert not run.has("warned")
 
 
+@once
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -295,6 +300,7 @@ def test_edited_in_place_is_warned_of(site: Site) -> None:
     assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["source"]
 
 
+@once
 def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
     site.write_project("python program.py version")
     run = site.submit("--in-place")
@@ -316,6 +322,7 @@ def test_two_people_submit_the_same_run(site: Site) -> None:
     assert site.backend.jobs_named(f"hk-{path.name[-8:]}") == [run.job_id]
 
 
+@pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
 def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     site.write_project("python program.py hold")
     run = site.submit()
@@ -347,7 +354,7 @@ def test_folder_of_a_script_is_submitted_twice(site: Site) -> None:
     assert not pwned(site.folder.parent)
 
 
-@where_term_arrives
+@once
 def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     site.write_project("python program.py term 7")
     run = site.submit()
@@ -371,6 +378,7 @@ def test_cancelled_program_is_told_once_and_has_time(site: Site) -> None:
 
 
 @pytest.mark.slow
+@once
 def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     site.write_project("python program.py stop")
     run = site.submit("--walltime", "60")
@@ -381,6 +389,7 @@ def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["stop"]
 
 
+@once
 def test_what_is_not_utf8_does_no_harm(site: Site) -> None:
     site.write_project("python program.py raw", metrics=METRICS)
     run = site.submit()
@@ -406,6 +415,7 @@ def test_all_ranks_of_one_node(site: Site) -> None:
     assert len(site.state(run)["hosts"]) == 1
 
 
+@once
 def test_small_study(site: Site) -> None:
     found = json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json"))
     assert [(point["processes"], point["value"], point["status"]) for point in found["points"]] == [
@@ -458,6 +468,7 @@ def walltime(site: Site, *limits: str) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
+@once
 def test_status_is_one_question_for_all(site: Site) -> None:
     runs = site.submit_all("--repeat", "2")
     for run in runs:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend
+from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, names
 from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 from support.stacks import BUILDING, stack
@@ -15,6 +15,8 @@ from support.trouble import refused_to_wait
 
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 """Variables of a project that no node can obey."""
+# Kubernetes refuses a job that waits; how the others wait is in test_backends.py
+waiting = pytest.mark.parametrize("backend", names("kubernetes"), indirect=True)
 
 
 @pytest.fixture
@@ -42,6 +44,7 @@ def findings(run: Path) -> list[dict[str, Any]]:
     return [each for each in report["findings"] if each["state"] != "ok"]
 
 
+@waiting
 def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
     if not site.backend.waits_for_success:
         refused_to_wait(site, "submit", "--preflight", "--processes", "2")
@@ -58,6 +61,7 @@ def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
     assert sorted(json.loads((ahead.path / "preflight.json").read_text())["ranks"]) == ["0", "1"]
 
 
+@waiting
 def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
     if not site.backend.waits_for_success:
         refused_to_wait(site, "submit", "--preflight", "--wait")

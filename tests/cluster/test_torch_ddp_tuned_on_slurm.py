@@ -12,8 +12,8 @@ from support.slurm_lab.lab import SlurmLab
 
 needs("torch", "sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
-# a twelfth of the usual work: the recipe's own tests learn to the end
-SHORT = ("--walltime", "00:40:00", "--threads", "1", "-p", "epochs=4", "-p", "optimizer=lars", "-p", "accumulate=2")
+# a part of the usual work: the recipe's own tests learn to the end
+SHORT = ("--walltime", "00:40:00", "--threads", "1", "-p", "epochs=1", "-p", "optimizer=lars", "-p", "accumulate=2")
 
 
 def _final(site: Site, run: str) -> dict[str, float]:

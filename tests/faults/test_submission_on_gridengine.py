@@ -18,7 +18,7 @@ from support.submission_kills import (
 pytestmark = [pytest.mark.gridengine, pytest.mark.slow, pytest.mark.timeout(600)]
 
 AMOUNT = Amount(at_each_step=2, waiting=2, at_random=6, studies=1, least=24)
-"""Each step that is known by name; the 200 kills that look for unknown ones are those on Slurm."""
+"""Each step that is known by name; `KILLS=many` looks for unknown ones on Slurm."""
 
 
 @pytest.fixture

@@ -22,20 +22,18 @@ from support.slurm_lab.lab import SlurmLab
 
 SLURM = pytest.param("slurm", marks=pytest.mark.slurm)
 GRID_ENGINE = pytest.param("gridengine", marks=[pytest.mark.gridengine, pytest.mark.slow])
-_FIRST = ("local", "pbs", SLURM)
+FIRST = ("local", "pbs", SLURM)
 """Those of the core of the tests; the others come with what is slow, for each of them takes a minute."""
-_LATER = ("miyabi", "pjm", "nqsv", "kubernetes", "kumo", "wisteria")
 
 
-def names_but(*left_out: str) -> list[Any]:
-    """Return what the fixture `backend` takes: all back-ends but some."""
-    later = [pytest.param(name, marks=pytest.mark.slow) for name in _LATER if name not in left_out]
-    return [*_FIRST, *later, GRID_ENGINE]
+def names(*dialects: str) -> list[Any]:
+    """Return what the fixture `backend` takes: the core's back-ends, further dialects as slow ones, Grid Engine."""
+    return [*FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in dialects), GRID_ENGINE]
 
 
-NAMES = names_but("wisteria")
+NAMES = names("miyabi", "pjm", "nqsv", "kubernetes", "kumo")
 """What the fixture `backend` takes for every test."""
-WITH_SITES = names_but()
+WITH_SITES = names("miyabi", "pjm", "nqsv", "kubernetes", "kumo", "wisteria")
 """The same for tests of what a site's own commands change."""
 PROGRAM = Path(__file__).with_name("backend_program.py")
 NQSV = Path(__file__).with_name("nqsv_stub")
