@@ -3,7 +3,9 @@
 import gc
 import itertools
 import os
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,6 +93,13 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     folder = item.path.relative_to(HERE).parts[0]
     rank = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
     return slow, _horovod(item), not (slurm or shared), rank
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what starts an MPI where there is none."""
+    where = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if item.get_closest_marker("mpi") and not shutil.which("mpirun", path=where):
+        pytest.skip("no mpirun")
 
 
 @pytest.fixture(scope="session")
