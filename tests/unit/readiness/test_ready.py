@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hackathon.access.permissions import Account, account
+from hackathon.access.permissions import Account, account, user_name
 from hackathon.board.board import Board, read_board
 from hackathon.board.directory import make_place, open_place
 from hackathon.board.entry import FACTS, PROOFS, Entry, Proof, decode, encode, new_id
@@ -30,7 +30,7 @@ from hackathon.text.messages import speaking
 from support.accounts import open_folder as open_folder
 from support.patience import STRETCH
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="two users need root")
 PROGRAM_TEXT = """
 import os, pathlib

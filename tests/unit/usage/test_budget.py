@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hackathon.access.permissions import user_name
 from hackathon.cli.budget import budget_text, judge
 from hackathon.config.cluster import Cluster, Node, Rates
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team
@@ -154,9 +155,8 @@ def test_what_is_offered_fits_and_a_minute_more_does_not(
 
 
 def test_team_is_that_of_the_folder_then_of_the_account_then_as_said(tmp_path: Path) -> None:
-    import pwd
 
-    me = pwd.getpwuid(os.geteuid()).pw_name
+    me = user_name(os.geteuid())
     teams = [Team("aurora"), Team("borealis", members=[Member(me)]), Team("cirrus")]
     event = event_of(None, *teams)
     (tmp_path / "aurora").mkdir()
