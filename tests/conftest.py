@@ -34,6 +34,9 @@ CORE_ENDED = HERE.parent / ".stacks" / "core-ended"
 
 
 _NUMBERS = itertools.count()
+_MASK = os.umask(0o077) | 0o022
+"""The caller's umask, and never one that lets others write: of what root owns there nothing is read."""
+os.umask(_MASK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -114,6 +117,7 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
     A Slurm that other tests have started before answers only those that are for Slurm.
     """
+    os.umask(_MASK)  # whatever an earlier test left
     if request.node.get_closest_marker("slurm") is None and "slurm" not in request.fixturenames:
         monkeypatch.delenv("SLURM_CONF", raising=False)
     home = homes / str(next(_NUMBERS))
