@@ -86,8 +86,12 @@ for folder in /usr/share/fonts /usr/local/share/fonts /etc/slurm /etc/munge /var
   [ ! -d "$root$folder" ] || mount --bind "$BARE_ROOT/empty" "$root$folder"
 done
 
+# an account with a group of its own
 { grep -v '^[^:]*:[^:]*:1000:' /etc/passwd && echo 'bare:x:1000:1000::/tmp/home:/bin/bash'; } >"$BARE_ROOT/passwd"
-mount --bind "$BARE_ROOT/passwd" "$root/etc/passwd"
+{ grep -v '^[^:]*:[^:]*:1000:' /etc/group && echo 'bare:x:1000:'; } >"$BARE_ROOT/group"
+for file in passwd group; do
+  mount --bind "$BARE_ROOT/$file" "$root/etc/$file"
+done
 mkdir -p "$BARE_ROOT/tmp/home"
 cat >"$BARE_ROOT/tmp/.enter" <<'ENTER'
 cd "$1" && shift

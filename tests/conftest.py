@@ -34,8 +34,9 @@ CORE_ENDED = HERE.parent / ".stacks" / "core-ended"
 
 
 _NUMBERS = itertools.count()
-_MASK = os.umask(0o077) | 0o022
-"""The caller's umask, and never one that lets others write: of what root owns there nothing is read."""
+_MASK = 0o022
+"""The umask of all tests: what others may read or write is the subject of many, and of what root owns where others
+write nothing is read."""
 os.umask(_MASK)
 
 
