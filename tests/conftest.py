@@ -3,7 +3,9 @@
 import gc
 import itertools
 import os
+import shutil
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +35,10 @@ WORKERS_AT_MOST = 16
 """Each has a Slurm, a browser and a Python with torch of its own."""
 
 _NUMBERS = itertools.count()
+_MASK = 0o022
+"""The umask of all tests: what others may read or write is the subject of many, and of what root owns where others
+write nothing is read."""
+os.umask(_MASK)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -110,6 +116,13 @@ def _turn(item: pytest.Item) -> tuple[bool, bool, bool, int]:
     return slow, _horovod(item), not (slurm or shared), rank
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what starts an MPI where there is none."""
+    where = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if item.get_closest_marker("mpi") and not shutil.which("mpirun", path=where):
+        pytest.skip("no mpirun")
+
+
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One folder for the homes of all tests: `mktemp` looks through all that it made before, for every new one."""
@@ -122,6 +135,7 @@ def own_home(homes: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
     A Slurm that other tests have started before answers only those that are for Slurm.
     """
+    os.umask(_MASK)  # whatever an earlier test left
     if request.node.get_closest_marker("slurm") is None and "slurm" not in request.fixturenames:
         monkeypatch.delenv("SLURM_CONF", raising=False)
     home = homes / str(next(_NUMBERS))

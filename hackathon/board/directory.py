@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.access.permissions import others_replace, others_write
+from hackathon.access.permissions import others_replace, others_write, user_name
 from hackathon.access.publish import publish
 from hackathon.board.entry import SCHEMA_VERSION, letters
 from hackathon.text.errors import HackathonError, RequestError
@@ -195,15 +195,16 @@ def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
 
     from hackathon.access.safe_directories import give
 
+    own_name = user_name(os.geteuid())  # in containers the number: a uid may have no account
     commands = []
-    for user in dict.fromkeys([*users, pwd.getpwuid(os.geteuid()).pw_name]):
+    for user in dict.fromkeys([*users, own_name]):
         if "/" in user or user.startswith("."):
             continue
         own = folder / user
         if own.is_dir() and not own.is_symlink():
             continue
         try:
-            uid = pwd.getpwnam(user).pw_uid
+            uid = os.geteuid() if user == own_name else pwd.getpwnam(user).pw_uid
         except KeyError:
             continue  # no account here, e.g. of another cluster
         if os.geteuid() in (0, uid):

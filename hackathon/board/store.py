@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from hackathon.access.permissions import others_write
+from hackathon.access.permissions import others_write, user_name
 from hackathon.access.publish import publish
 from hackathon.board.directory import BoardDirectory, folder_problems
 from hackathon.board.entry import ENDING, LARGEST, BadEntry, Entry, clean_line, decode, encode, new_id, uid_in
@@ -98,9 +98,7 @@ def _own_folder(place: BoardDirectory) -> Iterator[int]:
         if place.mode == "sticky":
             yield folder
             return
-        import pwd
-
-        user = pwd.getpwuid(os.geteuid()).pw_name
+        user = user_name(os.geteuid())
         try:
             own = os.open(user, _OPEN_FOLDER, dir_fd=folder)
         except OSError as error:

@@ -27,7 +27,11 @@ def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", ["local", pytest.param("slurm", marks=pytest.mark.slurm)], indirect=True)
+@pytest.mark.parametrize(
+    "site",
+    [pytest.param("local", marks=pytest.mark.mpi), pytest.param("slurm", marks=pytest.mark.slurm)],
+    indirect=True,
+)
 def test_ranks_read_what_was_not_copied(site: Site) -> None:
     (site.folder / "train.py").write_text(READS)
     (site.folder / "data").mkdir()

@@ -6,6 +6,7 @@ All jobs of a back-end are submitted first, each from a project of its own; then
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -70,6 +71,8 @@ class Failure:
     project: dict[str, Any] = field(default_factory=dict)
     needs: str = ""
     """A Python package."""
+    program_needed: str = ""
+    """A command."""
     only: str = ""
     """The one back-end that it happens on."""
 
@@ -123,7 +126,7 @@ dist.TCPStore("127.0.0.1" if rank == 0 else os.environ["MASTER_ADDR"], port, 2, 
     Failure("crlf", "", ("env",), "", project={"command": "bash run.sh"}),
     Failure(
         "slots", "print('never')\n", ("mpi",), "slots",
-        project={"command": "mpirun --allow-run-as-root -np 640 python program.py"},
+        project={"command": "mpirun --allow-run-as-root -np 640 python program.py"}, program_needed="mpirun",
     ),
     Failure(
         "walltime", "import time\ntime.sleep(500)\n", ("scheduler",), "", state="TIMEOUT", project={"walltime": 10}
@@ -216,6 +219,8 @@ def test_the_part_and_the_rank_are_named(failure: Failure, campaign: Campaign) -
         pytest.importorskip(failure.needs)
     if failure.only not in ("", campaign.backend.name):
         pytest.skip(f"happens on {failure.only} only")
+    if failure.program_needed and not shutil.which(failure.program_needed):
+        pytest.skip(f"no {failure.program_needed}")
     site = campaign.sites.get(failure.name)
     if site is None:
         pytest.skip("needs root: a control group with little memory")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import read_board
 from hackathon.board.directory import make_place, open_place
 from hackathon.board.people import People
@@ -22,7 +22,7 @@ from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 
 pytestmark = pytest.mark.slurm
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 PROGRAM = """
 import os, pathlib
 print("throughput:", len((pathlib.Path(os.environ["HK_DATA"]) / "words.txt").read_text()))

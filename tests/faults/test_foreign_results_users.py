@@ -117,7 +117,9 @@ def test_patterns_and_rules_of_one_team_cost_nobody_else(event: Path) -> None:
 def test_a_shell_with_umask_000_makes_runs_that_nobody_else_writes(event: Path) -> None:
     project = event / "alpha" / "small"
     project.mkdir()
-    (project / "project.yaml").write_text("name: small\ncommand: 'true'\ncluster: laptop\nprocesses: 1\n")
+    (project / "project.yaml").write_text(
+        "name: small\ncommand: 'true'\ncluster: laptop\nlauncher: local\nprocesses: 1\n"
+    )
     owned(project, ALPHA)
     trust_event(event, {event / "alpha": ALPHA})
     done = call(event, "alpha", "-m", "hackathon", "submit", "--wait", folder="alpha/small", mask=0)

@@ -13,7 +13,7 @@ import pytest
 from hackathon.schedulers.local import slots
 from support.accounts import public_folder
 from support.local_machine import Machine
-from support.patience import PATIENCE
+from support.patience import PATIENCE, STRETCH
 
 __all__ = ["public_folder"]
 EVE = 64002
@@ -101,6 +101,6 @@ def test_jobs_that_ask_at_the_same_moment_never_take_more_than_there_is(place: P
     for each in jobs:
         each.start()
     for each in jobs:
-        each.join(timeout=30)
+        each.join(timeout=60 * STRETCH)
     assert (len(done), most[0]) == (24, 2)
     assert list(place.iterdir()) == []

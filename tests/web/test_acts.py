@@ -1,7 +1,6 @@
 """What can be done in the browser, and by whom: the board's forms, and attacks on them through real sockets."""
 
 import os
-import pwd
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hackathon.access.ownership import look
+from hackathon.access.permissions import user_name
 from hackathon.access.trust_record import TRUST, remember
 from hackathon.board.board import Board, Post, reply
 from hackathon.board.directory import make_place
@@ -39,7 +39,7 @@ from support.pages.rendered import HOSTILE, NOT_SHOWN, Reader
 from support.patience import until
 from support.samples.source import event_source
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 TOLD = {
     "en": CauseText("GPU 0 is out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17")
 }

@@ -16,6 +16,7 @@ from hackathon.text.messages import speaking
 from hackathon.text.printable import printable
 from hackathon.web.page import sanitize as clean
 from hackathon.web.views.run_view import RunFact
+from support.patience import STRETCH
 from support.samples.rich_runs import write_rich
 
 ANY = st.text(st.characters(codec=None), max_size=400)
@@ -132,7 +133,7 @@ def test_pipes_sockets_and_unreadable_files_block_nobody(tmp_path: Path) -> None
             done.set()
 
         threading.Thread(target=read, daemon=True).start()
-        assert done.wait(60), "a pipe blocks the reader"
+        assert done.wait(60 * STRETCH), "a pipe blocks the reader"
     assert found == [None, {}, None, ["logs/pipe.log", "logs/s.log", "request.json"]]
 
 

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import http.server
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,6 +147,9 @@ def test_a_slim_drawing_looks_as_the_engines() -> None:
         "y": {"field": "y", "type": "quantitative"}}})  # fmt: skip
     (raw,) = pictures([spec], "svg")
     small = slim(raw.decode()).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
+    # a page's style sheet gives the fonts; without one the two would have this machine's default and its sans-serif
+    pair = [re.sub("<svg [^>]*>", r"\g<0><style>text { font-family: sans-serif }</style>", each, count=1)
+            for each in (raw.decode(), small)]  # fmt: skip
     look = """async ([raw, small]) => {
         const drawn = async (text) => {
             const image = new Image();
@@ -163,7 +167,7 @@ def test_a_slim_drawing_looks_as_the_engines() -> None:
         return [ink, one.filter((each, place) => Math.abs(each - other[place]) > 100).length];
     }"""
     with chromium() as browser:
-        ink, apart = browser.new_page().evaluate(look, [raw.decode(), small])
+        ink, apart = browser.new_page().evaluate(look, pair)
     assert ink > 600
     assert apart < 0.3 * ink, (ink, apart, "but for letters, which lie up to half a pixel beside")
 

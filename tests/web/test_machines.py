@@ -20,7 +20,7 @@ from hackathon.schedulers.machine import QueueInfo
 from hackathon.text.messages import speaking
 from hackathon.web.views.cluster import clusters_view, cores
 from support.pages.rendered import HOSTILE, harmless, page, read
-from support.patience import until
+from support.patience import STRETCH, until
 
 FITS = {"small": {"alpha_us": 12.5, "beta_gb_s": 3.0}, "large": {"alpha_us": 40.0, "beta_gb_s": 9.25}}
 
@@ -188,5 +188,5 @@ def test_a_scheduler_that_does_not_answer_leaves_its_numbers_out(monkeypatch: py
     monkeypatch.setattr(runner, "queues", queues)
     made = replace(source(event(**{"reedbush-h": EventCluster()})), asks=True)
     clusters_view(made)
-    assert asked.wait(60)
+    assert asked.wait(60 * STRETCH)
     assert clusters_view(made).clusters[0].queues and not clusters_view(made).clusters[0].told

@@ -1,7 +1,6 @@
 """The Now page: who needs help, in the order of urgency, and calm when nobody does."""
 
 import os
-import pwd
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import open_board, reply
 from hackathon.board.directory import make_place
 from hackathon.board.entry import Entry, encode
@@ -26,7 +26,7 @@ from support.pages.rendered import HOSTILE, harmless, page, read
 
 NOW = 1_772_420_400.0
 """2026-03-02 12:00 in Japan."""
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 MINUTE = 60.0
 
 

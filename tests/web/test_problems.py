@@ -2,13 +2,13 @@
 
 import json
 import os
-import pwd
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import Board, open_board, reply
 from hackathon.board.directory import make_place
 from hackathon.board.entry import Attached, Entry, encode, new_id
@@ -21,7 +21,7 @@ from hackathon.web.views.board import board_view
 from hackathon.web.views.registry import values_of
 from support.pages.rendered import HOSTILE, harmless, page, read
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 FINDING = Attached(
     rule="gpu-out-of-memory", part="gpu", level="cause", message="GPU 1 is out of memory", advice="Halve the batch.",
     file="logs/rank-1.log", line=17, text="CUDA out of memory. Tried to allocate 2 GiB", rank=1, host="a017",

@@ -10,6 +10,8 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+from hackathon.access.permissions import user_name
+
 pytest.importorskip("vl_convert")
 from hackathon.board.board import open_board, reply
 from hackathon.board.directory import make_place
@@ -161,9 +163,8 @@ def test_only_the_team_can_fill_the_blanks(made: dict[str, str]) -> None:
 
 def test_posts_of_the_team_are_on_a_slide(event: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import os
-    import pwd
 
-    own = pwd.getpwuid(os.geteuid()).pw_name
+    own = user_name(os.geteuid())
     path = event / "hackathon.yaml"
     before = path.read_text("utf-8")
     try:

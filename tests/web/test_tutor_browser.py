@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import pwd
 import re
 import signal
 import socket
@@ -19,6 +18,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from hackathon.access.permissions import user_name
+
 pytest.importorskip("playwright", reason="no Chromium")
 
 from playwright.sync_api import Browser, Page, expect
@@ -33,7 +34,7 @@ from support.samples.event import _unend
 from support.samples.runs import Sample, write_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 TEAMS = ("aurora", "borealis", "cirrus")
 QUESTIONS = ("It crashes\nsince we use 4 GPUs", "4 GPUs are not faster than 1", "Nothing happens any more")
 CAUSES = ("out of memory", "waits for data", "No output")

@@ -2,12 +2,12 @@
 
 import json
 import os
-import pwd
 import time
 from pathlib import Path
 
 import pytest
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import Board
 from hackathon.board.directory import make_place, open_place
 from hackathon.board.entry import SECTIONS, Entry, new_id
@@ -19,7 +19,7 @@ from hackathon.cli.main import run
 from hackathon.config.event import Event, Member, Team
 from hackathon.text.messages import speaking
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 
 
 @pytest.fixture

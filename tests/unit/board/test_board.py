@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.access.permissions import user_name
 from hackathon.board.board import find_post, masked, open_board, read_board, reply, search, similar
 from hackathon.board.directory import make_place, open_place
 from hackathon.board.entry import (
@@ -155,6 +157,21 @@ def test_the_directory_is_sticky_whatever_the_umask(tmp_path: Path) -> None:
     assert caught.value.id == "board.other_mode"
 
 
+def test_a_user_without_an_account_writes_in_a_folder_named_by_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In containers a uid often has no entry in the list of accounts."""
+
+    def unlisted(key: object) -> pwd.struct_passwd:
+        raise KeyError(key)
+
+    monkeypatch.setattr(pwd, "getpwuid", unlisted)
+    monkeypatch.setattr(pwd, "getpwnam", unlisted)
+    make_place(tmp_path / "event", "folders")
+    post(open_board(tmp_path / "event"), "NCCL hangs")
+    assert [each.title for each in open_board(tmp_path / "event").posts] == ["NCCL hangs"]
+
+
 def test_search_by_words_part_rule_and_state(shared: Path) -> None:
     board = open_board(shared)
     first = post(board, "NCCL hangs\non two nodes", part="nccl", rule="nccl-hang").entry.id
@@ -248,9 +265,8 @@ def test_a_part_of_the_id_names_a_post(shared: Path) -> None:
 
 
 def test_who_is_a_tutor_is_decided_by_the_account(shared: Path) -> None:
-    import pwd
 
-    me = pwd.getpwuid(os.geteuid()).pw_name
+    me = user_name(os.geteuid())
     place = open_place(shared)
     asked = post(read_board(place, People(None)), "help", kind="ask").entry.id
     strangers = read_board(place, People(Event("E", tutors=[Tutor("somebody-else", name=me)])))

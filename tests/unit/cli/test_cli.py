@@ -14,6 +14,8 @@ import pytest
 from hackathon.cli.main import COMMANDS, MEANT, run
 from hackathon.config import load
 from support.paths import ROOT
+from support.patience import STRETCH
+from support.profiles import visible_everywhere
 
 NAMES = [name for names in COMMANDS.values() for name in names]
 REEDBUSH = ["--cluster", "reedbush-h", "--queue", "h-debug", "--group", "pz0425"]
@@ -381,6 +383,7 @@ def test_clusters_and_recipes_as_json(project: Path, capsys: pytest.CaptureFixtu
 
 
 def test_study_dry_run_costs_and_leaves_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    visible_everywhere("reedbush-h")
     asked = [
         "scale",
         "torch-ddp",
@@ -474,7 +477,9 @@ def test_no_color_on_a_terminal(value: str, styled: bool, monkeypatch: pytest.Mo
     monkeypatch.setenv("TERM", "xterm")
     leader, follower = os.openpty()
     try:
-        subprocess.run([sys.executable, "-m", "hackathon", "clusters"], stdout=follower, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, "-m", "hackathon", "clusters"], stdout=follower, check=True, timeout=120 * STRETCH
+        )
         assert (b"\x1b[" in os.read(leader, 65536)) is styled
     finally:
         os.close(leader)

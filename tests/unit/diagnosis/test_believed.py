@@ -3,7 +3,6 @@
 import copy
 import json
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,8 @@ def test_what_no_rule_says_is_not() -> None:
     assert not is_believed(changed(causes=[{**cause, "text": "Type `id`"}]))
     assert not is_believed(changed(rule="no-such-rule")) and not is_believed({"rule": ["x"], "causes": 5})
     assert not is_believed(changed(causes=good["causes"] * 9))
-    began = time.process_time()
+    # an expression that tries all ways to divide these would not come to an end
     assert not is_believed(changed(advice="Type `ls -l " * 300, causes=[{**cause, "check": "ls -l " * 600}]))
-    assert time.process_time() - began < 1
 
 
 def test_a_run_of_somebody_else_gives_no_commands_of_its_own(tmp_path: Path) -> None:

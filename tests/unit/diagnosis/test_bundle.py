@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_told(
     [
         (["--bundle", "abcdefgh"], ".tar.gz"),
         (["abcdefgh", "abcdefgi", "--bundle"], "holds one run"),
-        (["abcdefgh", "--bundle", "/nonexistent/x.tar.gz"], "/nonexistent"),
+        (["abcdefgh", "--bundle", "missing/x.tar.gz"], "missing/x.tar.gz"),
     ],
 )
 def test_wrong_requests_are_told(

@@ -16,6 +16,7 @@ from hackathon.diagnosis.scan import Scanner
 from hackathon.diagnosis.teach import TaughtLine, make_rule, pattern_of, try_rule
 from hackathon.logs.prefixes import read_prefix
 from hackathon.text.errors import RequestError
+from support.patience import STRETCH
 
 SECRET = "q7Xz" + "9mK2pL4vB8nR1tY6wE3s"
 LINE = "[rank1]: LatticeError: plaquette 17 drifted by 0.25 on node7, see /scratch/alice/run-3/core.99"
@@ -135,7 +136,7 @@ def test_tutors_who_add_at_the_same_time_lose_nothing(event: Path) -> None:
         )
         for number in range(1, len(words) + 1)
     ]
-    assert [process.wait(300) for process in running] == [0] * len(words)
+    assert [process.wait(300 * STRETCH) for process in running] == [0] * len(words)
     path = event / "templates" / "rules" / "event.yaml"
     found = {word for rule in load_rule_file(path) for word in words if f"-{word}-" in rule.id}
     assert found == set(words)

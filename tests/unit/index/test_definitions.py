@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -108,16 +109,16 @@ def test_other_patterns_than_its_own_projects_are_never_applied(
         (project / "project.yaml").rename(elsewhere)
         (project / "project.yaml").symlink_to(elsewhere)
     elif change == "another's":
-        real = os.lstat
-
-        def lstat(path: str) -> os.stat_result:
-            found = real(path)
-            if not str(path).endswith("project.yaml"):
-                return found
-            return os.stat_result([*found[:4], found.st_uid + 1, *found[5:]])
-
-        monkeypatch.setattr("hackathon.jobs.measured.os.lstat", lstat)
-    record = RunDirectory(folder).record()
+        state = os.lstat(project / "project.yaml")
+        other = os.stat_result([*state[:4], state.st_uid + 1, *state[5:]])
+        # in that module only: threads of other tests and pytest, which removes folders, use os.lstat, too
+        look = SimpleNamespace(
+            lstat=lambda path: other if path == f"{project}/project.yaml" else os.lstat(path), fstat=os.fstat
+        )
+        monkeypatch.setattr("hackathon.jobs.measured.os", look)
+    run = RunDirectory(folder)
+    assert run.known().readable, (run.refused(), [oct(path.stat().st_mode) for path in (folder, *folder.iterdir())])
+    record = run.record()
     assert record.metrics_from == "run" and record.metrics["samples_per_s"]["pattern"] == WRONG
 
 

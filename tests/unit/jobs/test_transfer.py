@@ -19,6 +19,7 @@ from hackathon.runs.campaign import plan
 from hackathon.runs.create import create
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
+from support.profiles import visible_everywhere
 from support.runs import SCRIPT
 
 BIG = """
@@ -46,6 +47,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "templates" / "clusters").mkdir(parents=True)
     (folder / "templates" / "clusters" / "big.yaml").write_text(BIG)
     (folder / "project.yaml").write_text("name: here\nrecipe: torch-ddp\ngroup: mine\n")
+    visible_everywhere("reedbush-h")
     monkeypatch.chdir(folder)
     return folder
 

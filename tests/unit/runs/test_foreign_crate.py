@@ -22,6 +22,7 @@ from hackathon.jobs.resolve import DATA
 from hackathon.jobs.transfer import sources_here, transfer
 from hackathon.text.errors import RequestError
 from hackathon.text.quoting import in_double_quotes
+from support.patience import STRETCH
 from support.runs import request
 
 
@@ -65,7 +66,7 @@ def ran(new: Request, folder: Path, home: Path) -> Mapping[str, str]:
     (folder / "job.sh").write_text(script.job)
     (folder / "rank.sh").write_text(script.rank)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8"}
-    subprocess.run(["bash", "job.sh"], cwd=folder, env=environment, check=True, timeout=60)
+    subprocess.run(["bash", "job.sh"], cwd=folder, env=environment, check=True, timeout=60 * STRETCH)
     pairs = (folder / "logs" / "rank-0.log").read_bytes().split(b"\0")
     return dict(os.fsdecode(pair).split("=", 1) for pair in pairs if b"=" in pair)
 

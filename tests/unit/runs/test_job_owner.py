@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.access.permissions import user_name
 from hackathon.runs import job_owner
 from hackathon.runs.adopt import adopt
 from hackathon.runs.cancel import NOT_SURE, cancel
@@ -20,7 +21,7 @@ from hackathon.schedulers.slurm.commands import Slurm
 from hackathon.text.errors import HackathonError, RequestError
 from support.runs import NOBODY, FakeScheduler, new_run
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 OTHER = next(each.pw_name for each in pwd.getpwall() if each.pw_uid not in (os.geteuid(), NOBODY))
 
 

@@ -257,19 +257,16 @@ def test_success_needs_no_question(world: World) -> None:
     assert not world.scheduler.calls("status")
 
 
-def test_sealed_runs_are_never_asked_about_and_quick(world: World) -> None:
+def test_sealed_runs_are_never_asked_about(world: World) -> None:
     base = world.run()
     write_json(base.path / "final.json", {"state": "TIMEOUT", "cause": "walltime", "hosts": ["a01"], "later": 1})
     names = [base.path.with_name(f"20260101-000000-x-1p-{number:08d}") for number in range(1000)]
     for path in names:
         path.mkdir()
         (path / "final.json").write_bytes((base.path / "final.json").read_bytes())
-    begin = time.process_time()
     found = world.look(*find_runs(base.path.parent))
-    seconds = time.process_time() - begin
     assert {state.state for state in found} == {"TIMEOUT"} and len(found) == 1001
     assert not world.scheduler.calls("status")
-    assert seconds < 3.0  # of a CPU, ten times what it should need; bench measures
 
 
 def test_one_question_about_many_runs(world: World) -> None:

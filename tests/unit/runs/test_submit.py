@@ -237,7 +237,7 @@ def test_a_refused_folder_is_no_uncertain_submission(tmp_path: Path, monkeypatch
     """The local scheduler refuses its own folder before there is a job; meanwhile nothing is open to everybody."""
     project, local = tmp_path / "project", tmp_path / "local"
     project.mkdir()
-    (project / "project.yaml").write_text("name: p\ncommand: 'true'\ncluster: laptop\nprocesses: 1\n")
+    (project / "project.yaml").write_text("name: p\ncommand: 'true'\ncluster: laptop\nlauncher: local\nprocesses: 1\n")
     local.mkdir()
     local.chmod(0o777)  # anybody could have put jobs there
     environment = {

@@ -12,7 +12,7 @@ import pytest
 from hackathon.scaling import draw, drawer, plot
 from hackathon.scaling.drawer import Drawer
 from hackathon.text.errors import HackathonError
-from support.patience import until
+from support.patience import STRETCH, until
 
 pytest.importorskip("vl_convert")
 
@@ -108,7 +108,7 @@ def test_it_ends_with_who_asks_and_when_nobody_does(made: Drawer, monkeypatch: p
     child = made._worker._child
     assert child is not None and child.stdin is not None
     child.stdin.close()  # as the kernel does when a server dies
-    assert child.wait(240) == 0
+    assert child.wait(240 * STRETCH) == 0
     reading, writing = os.pipe()
     with os.fdopen(reading) as stream, os.fdopen(writing, "w"):
         monkeypatch.setattr(sys, "stdin", stream)

@@ -11,6 +11,7 @@ from hackathon.runs import campaign
 from hackathon.runs.directory import RunDirectory
 from hackathon.scaling import cluster_measurements as measured
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from support.profiles import visible_everywhere
 
 FITS = {
     "small": {"alpha_us": 12.5, "beta_gb_s": 3.0, "from_bytes": 4096, "to_bytes": 65536, "relative_error": 0.1},
@@ -33,6 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to work in."""
     folder = tmp_path / "work"
     folder.mkdir()
+    visible_everywhere("reedbush-h")
     monkeypatch.chdir(folder)
     return folder
 

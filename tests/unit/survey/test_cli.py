@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from hackathon.cli.main import build
 from hackathon.survey.collection import Collection, find_collection
 from support.paths import ROOT
+from support.patience import STRETCH
 from support.survey.event import EVENT, make_event
 
 
@@ -47,7 +48,7 @@ def terminal(folder: Path, typed: str, *words: str) -> tuple[int, str]:
         while select.select([ours], [], [], max(0.0, end - time.monotonic()))[0] and (part := os.read(ours, 65536)):
             shown += part
     os.close(ours)
-    return process.wait(60), shown.decode().replace("\r\n", "\n")
+    return process.wait(60 * STRETCH), shown.decode().replace("\r\n", "\n")
 
 
 def test_from_new_to_close(event: Path) -> None:

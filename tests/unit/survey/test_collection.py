@@ -25,6 +25,7 @@ from hackathon.survey.records import Value
 from hackathon.survey.tokens import TokenError, digest, plain_token
 from hackathon.text.errors import HackathonError, RequestError
 from support.paths import ROOT
+from support.patience import STRETCH
 from support.survey.event import ANSWER, SURVEY, make_event
 
 
@@ -156,7 +157,7 @@ def test_one_token_from_many_processes_counts_once(draft: Collection) -> None:
 def _told(child: "subprocess.Popen[str]") -> list[str]:
     assert child.stdin is not None
     child.stdin.write("go\n")
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate(timeout=60 * STRETCH)
     return out.splitlines()
 
 

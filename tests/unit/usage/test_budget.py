@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hackathon.access.permissions import user_name
 from hackathon.cli.budget import budget_text, judge
 from hackathon.config.cluster import Cluster, Node, Rates
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team
@@ -21,6 +22,7 @@ from hackathon.jobs.cost import cost
 from hackathon.text.errors import RequestError
 from hackathon.usage.budget import Standing, own_team, standing
 from support import warm
+from support.patience import STRETCH
 from support.runs import request, sealed, without_rights, write
 
 NOW = 1_548_400_000.0
@@ -153,9 +155,8 @@ def test_what_is_offered_fits_and_a_minute_more_does_not(
 
 
 def test_team_is_that_of_the_folder_then_of_the_account_then_as_said(tmp_path: Path) -> None:
-    import pwd
 
-    me = pwd.getpwuid(os.geteuid()).pw_name
+    me = user_name(os.geteuid())
     teams = [Team("aurora"), Team("borealis", members=[Member(me)]), Team("cirrus")]
     event = event_of(None, *teams)
     (tmp_path / "aurora").mkdir()
@@ -302,7 +303,9 @@ def test_submission_without_an_event_loads_nothing_of_budgets(project: Path) -> 
     code = (
         "import sys\nfrom hackathon.cli.main import run\n"
         "end = run(['submit', '--dry-run'])\nassert not end, end\n"
-        "print([name for name in sys.modules if name.startswith('hackathon.share')], file=sys.stderr)\n"
+        "print([name for name in sys.modules if name.startswith('hackathon.usage')], file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=60 * STRETCH
+    )
     assert done.stderr.splitlines()[-1] == "[]", done.stderr

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import os
-import pwd
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hackathon.access.permissions import user_name
 from hackathon.config.event import Budget, Event, EventCluster, Member, Team
 from hackathon.index.store import default_path
 from hackathon.runs.lives import LIMIT, MARKERS, SCHEDULER, Life
@@ -253,7 +253,7 @@ def test_scheduler_that_does_not_answer_is_told_and_markers_count(folder: Path, 
     assert any("accounting is not available" in text for text in found.problems)
 
 
-ME = pwd.getpwuid(os.geteuid()).pw_name
+ME = user_name(os.geteuid())
 MINE, OTHERS = "hk-aaaaaaaa", "hk-bbbbbbbb"
 """Names of the jobs of the runs `aa` and `bb`."""
 START = NOW - 7200
@@ -418,9 +418,8 @@ def test_runs_of_no_team_and_of_a_team_that_disappeared_have_rows(folder: Path) 
 
 
 def test_owner_decides_where_the_folder_does_not(folder: Path) -> None:
-    import pwd
 
-    me = pwd.getpwuid(os.geteuid()).pw_name
+    me = user_name(os.geteuid())
     run_in(folder / "elsewhere", "one", final=sealed(NOW - 7200, NOW - 3600), team="borealis")
     found = told(folder, event_of(teams=[Team("aurora", members=[Member(me)]), Team("borealis")]))
     assert {each.team: each.spent.node_hours for each in found.sums("team")} == {"aurora": 1.0, "borealis": 0.0}
