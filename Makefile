@@ -11,7 +11,7 @@ PYTEST_OPTIONS ?=
 BUNDLE_OPTIONS ?=
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-gpu lint bundle docs messages recipes clean
+.PHONY: demo test test-gpu lint bundle docs messages clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -53,10 +53,6 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[torch,mpi,share,web,dev]'
 	touch $@
-
-# the copies of recipes/shared/ in the recipes' folders
-recipes:
-	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
 	rm -rf $(VENV) demo dist/hackathon.pyz
