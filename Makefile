@@ -15,7 +15,7 @@ BIN = $(VENV)/bin
 # where it is set, each of the thousands of Pythons that tests start compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-gpu lint bundle docs messages recipes clean
+.PHONY: demo test test-all test-gpu lint bundle docs messages clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -62,10 +62,6 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[torch,mpi,share,web,dev]'
 	touch $@
-
-# the copies of recipes/shared/ in the recipes' folders
-recipes:
-	$(PYTHON) recipes/shared/write_copies.py
 
 clean:
 	rm -rf $(VENV) demo dist/hackathon.pyz build/docs

@@ -122,10 +122,12 @@ def command(
         write_whole(ignore, "runs/\nstudies/\n__pycache__/\n.venv/\n")
         made.append(ignore)
     if copy and program is not None:
-        for file in sorted(program.iterdir()):
-            if file.is_file() and file.name not in ("recipe.yaml", "README.md") and not (folder / file.name).exists():
-                shutil.copyfile(file, folder / file.name)
-                made.append(folder / file.name)
+        own = {file.name: file for file in sorted(program.iterdir()) if file.is_file()}
+        shared = load.shared_files(found, program) if found.entry in own else {}
+        for file_name, file in {**shared, **own}.items():
+            if file_name not in ("recipe.yaml", "README.md") and not (folder / file_name).exists():
+                shutil.copyfile(file, folder / file_name)
+                made.append(folder / file_name)
     runtime = folder / "hackathon_runtime.py"
     if words is not None and not runtime.exists():
         shutil.copyfile(runtime_file(), runtime)

@@ -141,6 +141,9 @@ def _recipe(recipe: Recipe, report: Report, name: str | None) -> None:
     parts = recipe.entry.split("/")
     if not recipe.entry or recipe.entry.startswith("/") or ".." in parts or "\0" in recipe.entry:
         report.add("config.entry_outside", ("entry",), name=shown(recipe.entry))
+    for number, file in enumerate(recipe.shared):
+        if file in ("", ".", "..") or "/" in file or "\0" in file:
+            report.add("config.shared_name", ("shared", number), name=shown(file))
     for parameter_name, parameter in recipe.parameters.items():
         _parameter(parameter_name, parameter, report)
     _measured(recipe.metric, recipe.metrics, recipe.check, report)

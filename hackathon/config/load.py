@@ -19,7 +19,7 @@ from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import rebuild
 from hackathon.text.errors import RequestError
-from hackathon.text.paths import shipped, user_config
+from hackathon.text.paths import runtime_file, shipped, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from hackathon.config.survey import Survey
 
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
+SHARED = "shared"
+"""The folder beside recipes that has the files which several of them share."""
 _Record = TypeVar("_Record")
 Dialects = Callable[[str], type | None]
 """Scheduler's name → the record of its dialect, None when there is no such scheduler here. The schedulers own their
@@ -68,6 +70,17 @@ def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
     """Return the folder of the recipe that a name leads to, None when there is none."""
     found = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}")
     return found.parent if found else None
+
+
+def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
+    """Return path below a recipe's folder → where it lies, of what is put beside the program unless it is there.
+
+    That is the runtime and what the recipe shares with others.
+    """
+    beside = Path(recipe.entry).parent
+    runtime = runtime_file()
+    files = {runtime.name: runtime, **{name: _shared_file(name, folder) for name in recipe.shared}}
+    return {str(beside / name): path for name, path in files.items() if path.is_file()}
 
 
 def load_project(folder: Path, raw: bytes | None = None) -> Project:
@@ -211,7 +224,32 @@ def _recipe(folder: Path) -> Recipe:
     # whether the program exists is no property of the file's bytes, so it is looked at each time
     if not (folder / recipe.entry).is_file():
         raise ConfigError([Problem("config.entry_missing", path, None, ("entry",), {"name": shown(recipe.entry)})])
+    beside = (folder / recipe.entry).parent
+    problems = [
+        _no_shared(path, number, name, folder)
+        for number, name in enumerate(recipe.shared)
+        if not (_shared_file(name, folder).is_file() or (beside / name).is_file())
+    ]
+    if problems:
+        raise ConfigError(problems)
     return recipe
+
+
+def _shared_folders(folder: Path) -> tuple[Path, Path]:
+    return folder.resolve().parent / SHARED, shipped("recipes", SHARED)
+
+
+def _shared_file(name: str, folder: Path) -> Path:
+    """Return where a shared file of a recipe lies: beside the recipe's folder, else in the toolkit."""
+    own, ours = (place / name for place in _shared_folders(folder))
+    return own if own.is_file() else ours
+
+
+def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:
+    known = sorted({each for place in _shared_folders(folder) for each in _names(place) if not each.startswith("_")})
+    near = nearest(name, known)
+    values = {"name": shown(name), **({"near": near} if near else {"known": listing(known) or "–"})}
+    return Problem("config.no_shared_near" if near else "config.no_shared", path, None, (SHARED, number), values)
 
 
 def _read(

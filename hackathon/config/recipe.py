@@ -136,6 +136,9 @@ class Recipe:
     """torch, tensorflow, horovod, chainer, …"""
     entry: str
     """The program, relative to the folder."""
+    shared: list[str] = field(default_factory=list)
+    """Files of the folder `shared` beside the recipe's, else of the toolkit's `recipes/shared`: they are put beside the
+    program, where the recipe's folder has no file of that name. `hackathon_runtime.py` always is."""
     title: Text = ""
     """One line for people."""
     launchers: list[Launcher] = field(default_factory=list)

@@ -7,6 +7,7 @@ is done on a machine, and can take the lines along.
 import contextlib
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
     from hackathon.jobs.render import render_header
 
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
+    request = replace(request, in_place=True, shared=request.shared or _runtime_of(request))
     if dialect.file_names:
         raise RequestError("jobs.essence_files", scheduler=request.scheduler, names=", ".join(dialect.file_names))
     if request.nodes > 1 and (not dialect.hosts_command or dialect.mpi_from_job):
@@ -54,12 +56,10 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
 
 def _environment(request: Request, project: Path) -> list[str]:
     """Return the lines up to the program's folder."""
-    words = (*request.environment, *request.variables.values())
+    words = (*request.environment, *request.exported.values())
     given = {"HK_PROJECT": str(project), "GROUP": request.group or "", "NODES": str(request.nodes)}
     known = [f"{name}={shlex.quote(value)}" for name, value in given.items() if any(f"${name}" in w for w in words)]
-    exports = [f'export {name}="{value}"' for name, value in request.variables.items()]
-    if _needs_runtime(request):
-        exports.append(f"export PYTHONPATH={shlex.quote(str(runtime_file().parent))}${{PYTHONPATH:+:$PYTHONPATH}}")
+    exports = [f'export {name}="{value}"' for name, value in request.exported.items()]
     return [
         "",
         "# environment: the same on every node",
@@ -71,14 +71,15 @@ def _environment(request: Request, project: Path) -> list[str]:
     ]
 
 
-def _needs_runtime(request: Request) -> bool:
-    """Return whether the program imports the runtime that `submit` puts beside it."""
+def _runtime_of(request: Request) -> dict[str, str]:
+    """Return the runtime that `submit` puts beside a program, for one that imports it and has none of its own."""
     runtime = runtime_file()
     for word in request.command:
         path = Path(request.source) / word
         with contextlib.suppress(OSError, ValueError), open_regular(path) as program:
-            return runtime.stem.encode() in program.read(_LARGEST) and not path.with_name(runtime.name).exists()
-    return False
+            needed = runtime.stem.encode() in program.read(_LARGEST) and not path.with_name(runtime.name).exists()
+            return {runtime.name: str(runtime)} if needed else {}
+    return {}
 
 
 def _meeting(request: Request, dialect: Dialect) -> list[str]:

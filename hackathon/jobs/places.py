@@ -17,7 +17,7 @@ from hackathon.config.trust import (
     people,
     trusted_event,
 )
-from hackathon.text.paths import shipped, user_config
+from hackathon.text.paths import is_shipped, shipped, user_config
 
 if TYPE_CHECKING:
     from hackathon.config.event import Event
@@ -124,4 +124,4 @@ def _is_given(path: Path) -> bool:
         settings = [user_config()]
     except RuntimeError:
         settings = []
-    return any(path.is_relative_to(each) for each in (*settings, shipped("recipes"), shipped("templates")))
+    return is_shipped(path) or any(path.is_relative_to(each) for each in (*settings, shipped("recipes")))

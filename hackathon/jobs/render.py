@@ -161,7 +161,7 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
         "HK_SCRATCH": request.scratch,
         "HK_SOURCE": request.source if request.in_place else "source",
         "HK_ENVIRONMENT": request.environment,
-        "HK_VARIABLES": [f"{name}={value}" for name, value in request.variables.items()],
+        "HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()],
         "HK_MPI_OPTIONS": request.mpi_options,
         "HK_COMMAND": request.command,
     }

@@ -1,10 +1,12 @@
 """The request: fully resolved numbers and names of one job, each with its origin."""
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from hackathon.config.fields import Scalar
 from hackathon.text.errors import RequestError
+from hackathon.text.quoting import in_double_quotes
 
 SCHEMA_VERSION = 1
 """Raised when a field means something else than before, so that an older toolkit misreads it; not for new fields."""
@@ -72,6 +74,8 @@ class Request:
     directives: tuple[str, ...] = ()
     source: str = ""
     """The folder that the source snapshot is taken from."""
+    shared: dict[str, str] = field(default_factory=dict)
+    """Path below `source` → where it lies, of the files that a recipe shares: a run gets copies of them."""
     in_place: bool = False
     """Run the live folder `source` instead of a snapshot."""
     memory: int | None = None
@@ -88,6 +92,16 @@ class Request:
     def gpus_wanted(self) -> int:
         """GPUs of each node that the ranks use."""
         return min(self.gpus_per_node, self.processes_per_node * self.gpus_per_process)
+
+    @property
+    def exported(self) -> dict[str, str]:
+        """The variables, with PYTHONPATH where the program runs in place: there are no copies of shared files there."""
+        if not self.in_place or not self.shared:
+            return self.variables
+        folders = ":".join(dict.fromkeys(in_double_quotes(str(Path(path).parent)) for path in self.shared.values()))
+        others = self.variables.get("PYTHONPATH")
+        rest = f":{others}" if others else "${PYTHONPATH:+:$PYTHONPATH}"
+        return {**self.variables, "PYTHONPATH": folders + rest}
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its schema version."""

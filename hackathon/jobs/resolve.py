@@ -46,6 +46,8 @@ class Sources:
     recipe: Recipe | None = None
     folder: Path = Path()
     """Where the program lies: the recipe's or the project's folder."""
+    shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
+    """Path below the folder → where it lies, of what a run gets beside a recipe's program (`load.shared_files`)."""
     template_folders: Mapping[Path, Trusted | None] = field(default_factory=dict, hash=False)
     """Folders with overriding templates, the project's first, and whose files count in each; None: everybody's."""
     runs: Path = Path("runs")
@@ -170,6 +172,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         binding=binding,
         directives=(*cluster.directives, *(here.directives if here else ())),
         source=str(sources.folder),
+        shared={name: str(path) for name, path in sources.shared.items()},
         in_place=bool(sources.options.in_place),
         gpus_per_process=each,
         memory=(here.memory or None) if here else None,

@@ -56,10 +56,13 @@ def gather(
     user = load.load_user()
     folders = places.folders
     recipe = folder = None
+    shared: dict[str, Path] = {}
     if project is None:
         recipe, folder = load.load_recipe(str(target), folders)
+        shared = load.shared_files(recipe, folder)
     elif project.recipe is not None:
         recipe, folder = load.load_recipe(project.recipe, folders)
+        shared = load.shared_files(recipe, folder)
         # a project that carries its own copy of the program runs that copy
         if project_folder and (project_folder / recipe.entry).is_file():
             folder = project_folder
@@ -69,6 +72,8 @@ def gather(
     if recipe is not None:
         places.admit(folder / load.RECIPE_FILE)
         places.admit(folder / recipe.entry)
+        for file in shared.values():
+            places.admit(file)
     name, origin = cluster_name(options, of_environment, project or surrounding, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
@@ -85,6 +90,7 @@ def gather(
         event=event,
         recipe=recipe,
         folder=folder.resolve(),
+        shared=shared,
         template_folders=places.templates,
         runs=(project_folder or around_it or here).resolve() / "runs",
         cluster_origin=origin,

@@ -122,6 +122,7 @@ def transfer(
         directives=old.directives if same else tuple(cluster.directives),
         memory=old.memory if same else None,
         source=source,
+        shared={} if foreign else old.shared,
         in_place=False if foreign else old.in_place,
         exclude=() if foreign else old.exclude,
         team=(here.project.team if here.project else None) if foreign else old.team,

@@ -2,7 +2,7 @@
 
 import ast
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,7 @@ def modules_of(sources: "Sources") -> tuple[str, ...]:
     framework = recipe.framework if recipe else project.framework if project else None
     found = dict.fromkeys([framework] if framework and framework != "none" and framework.isidentifier() else [])
     for program in _programs(sources):
-        found.update(dict.fromkeys(_imports(program, sources.folder)))
+        found.update(dict.fromkeys(_imports(program, sources.folder, sources.shared.values())))
     return tuple(found)[:MOST_MODULES]
 
 
@@ -78,8 +78,8 @@ def _programs(sources: "Sources") -> list[Path]:
     return [sources.folder / word for word in words if word.endswith(".py") and (sources.folder / word).is_file()]
 
 
-def _imports(program: Path, top: Path) -> Iterator[str]:
-    """Yield the packages that a program and the modules beside it import at their start.
+def _imports(program: Path, top: Path, shared: Collection[Path]) -> Iterator[str]:
+    """Yield the packages that a program, the modules beside it and those it shares import at their start.
 
     What stands in a `try` or a function is no need: a program that can do without it looks so.
     """
@@ -95,6 +95,7 @@ def _imports(program: Path, top: Path) -> Iterator[str]:
         for name in _named(tree):
             root = name.partition(".")[0]
             own = [path for folder in (program.parent, top) for path in _local(folder, name)]
+            own = own or [path for path in shared if path.name == f"{root}.py"]
             if own:
                 fresh = [path for path in own if path not in known]
                 known.update(fresh)

@@ -17,7 +17,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
 
     Its parameters are told what the cluster's profile says of GPUs and network. Raises RequestError as `check` does.
     """
-    from hackathon.config.load import load_recipe
+    from hackathon.config.load import load_recipe, shared_files
     from hackathon.jobs.check import check
     from hackathon.jobs.parameters import choose_values, option_words
 
@@ -47,6 +47,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
         mode=None,
         signal="none",
         source=str(folder.resolve()),
+        shared={name: str(path) for name, path in shared_files(recipe, folder).items()},
         in_place=False,
         exclude=(),
         origins={**request.origins, **{f"parameters.{name}": where for name, where in values.origins.items()}},

@@ -51,5 +51,5 @@ def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:
         raise RequestError("runs.rerun_no_source", run=run.id)
     request = run.request()
     if request.in_place:
-        return snapshot.take(Path(request.source), runs_folder=runs_folder, in_place=True)
+        return snapshot.of_request(request, runs_folder)
     return snapshot.recorded(run.path / "source", record)

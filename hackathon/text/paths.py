@@ -33,7 +33,7 @@ def expanded(text: str) -> Path:
 
 def runtime_file() -> Path:
     """Return the runtime that is put beside training programs: one file of the standard library, Python ≥ 3.6."""
-    return shipped("recipes", "shared", "hackathon_runtime.py")
+    return _PACKAGE / "runtime" / "hackathon_runtime.py"
 
 
 def toolkit_command() -> tuple[str, ...]:

@@ -209,9 +209,14 @@ def named(names: tuple[str, ...], declared: Mapping[str, Parameter], request: "R
 
 
 def _text(sources: "Sources", request: "Request") -> str:
-    """Return the text of the program: of the file that is started and its own modules that it imports."""
+    """Return the text of the program: the file that is started, its own modules that it imports, and shared files."""
     entry = next((word for word in request.command if (sources.folder / word).is_file()), None)
-    return "\n".join(file.text for file in program_files(sources.folder, entry)) if entry is not None else ""
+    if entry is None:
+        return ""
+    files = {file.name: file.text for file in program_files(sources.folder, entry)}
+    shared = [path for name, path in sources.shared.items() if name not in files and path.suffix == ".py"]
+    texts = [next(program_files(path.parent, path.name)).text for path in shared]
+    return "\n".join([*files.values(), *texts])
 
 
 def _larger_batch(declared: Mapping[str, Parameter], request: "Request") -> Iterator[Option]:

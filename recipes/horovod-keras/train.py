@@ -15,10 +15,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is there
 
 import horovod.tensorflow.keras as hvd
 import tensorflow as tf
-from checkpoint import load, save
+from checkpoint import load
 from communication import AdasumModel, apart, check_gradients, connect, distributed, from_rank_zero, over_ranks
-from data import Digits
 from hackathon_runtime import Meter, Stopper, identity, scaled_learning_rate
+from keras_checkpoint import save
+from keras_data import Digits
 
 
 def options() -> argparse.Namespace:

@@ -1,16 +1,15 @@
 """The data: a novel whose bytes are the tokens, or random tokens to measure with; each process reads the same."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
+from novel import novel
 
 Batch = tuple[torch.Tensor, torch.Tensor]
-FILE = Path(__file__).with_name("pride-and-prejudice.txt")
 
 
 class Text:
-    """Jane Austen's Pride and Prejudice, 684,768 bytes of English: nine tenths to learn from, the last one to test.
+    """Batches of a novel.
 
     A step's batch depends on seed, step and its size alone, so a training can be cut and taken up at any step.
     """
@@ -19,9 +18,7 @@ class Text:
 
     def __init__(self, sequence: int, sequences: int, seed: int) -> None:
         """`sequences` are those of a step, of all processes together."""
-        text = torch.frombuffer(bytearray(FILE.read_bytes()), dtype=torch.uint8).long()
-        cut = len(text) * 9 // 10
-        self._train, self._test = text[:cut], text[cut:]
+        self._train, self._test = novel()
         self._sequence, self._sequences, self._seed = sequence, sequences, seed
         if len(self._test) <= sequence * sequences:
             raise SystemExit(f"{sequences} sequences of {sequence} bytes are longer than the text to test with")

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import tensorflow as tf
 from communication import averaged, loss_of
-from data import Digits
 from hackathon_runtime import Meter
+from keras_data import Digits
 
 Place = tuple[int, int]
 """An epoch and a batch of it: the ones that come next."""

@@ -18,10 +18,10 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # both before TensorFlow is t
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import tensorflow as tf
-from checkpoint import load, save
 from communication import Exchange, check_gradients, connect
-from data import Digits
 from hackathon_runtime import Meter, Stopper, identity
+from keras_checkpoint import load, save
+from keras_data import Digits
 from loops import Training, custom, fit
 
 

@@ -1,16 +1,15 @@
 """The data: a novel whose bytes are the tokens, or random tokens to measure with."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
+from novel import novel
 
 Batch = tuple[torch.Tensor, torch.Tensor]
-FILE = Path(__file__).with_name("pride-and-prejudice.txt")
 
 
 class Text:
-    """Jane Austen's Pride and Prejudice, 684,768 bytes of English: nine tenths to learn from, the last one to test.
+    """Batches of a novel.
 
     A step's batch depends on seed and step alone: each rank draws the places of all ranks' sequences and reads its own
     share. So a training can be cut and taken up at any step and by any number of processes.
@@ -20,9 +19,7 @@ class Text:
 
     def __init__(self, sequence: int, sequences: int, seed: int, rank: int, world_size: int, device) -> None:
         """`sequences` are those of this rank in a step."""
-        text = torch.frombuffer(bytearray(FILE.read_bytes()), dtype=torch.uint8).long().to(device)
-        cut = len(text) * 9 // 10
-        self._train, self._test = text[:cut], text[cut:]
+        self._train, self._test = (part.to(device) for part in novel())
         self._sequence, self._sequences, self._seed = sequence, sequences, seed
         self._rank, self._world_size, self._device = rank, world_size, device
         if len(self._test) <= sequence:

@@ -16,7 +16,6 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).res
 
 from hackathon.prediction.asynchronous.outlook import OneWorker, predict  # noqa: E402
 from hackathon.prediction.asynchronous.timings import timings_of  # noqa: E402
-from support.paths import RECIPES  # noqa: E402
 from support.training import Training, good  # noqa: E402
 
 SETTINGS = ((0.12, 0.006, 0.1), (0.12, 0.012, 0.2), (0.12, 0.024, 0.1), (0.12, 0.045, 0.2))
@@ -32,7 +31,7 @@ def trained(workers: int, gradients: int, setting: tuple[float, float, float], s
     compute, update, jitter = map(str, setting)
     epochs = max(1, round(gradients * workers / EPOCH))
     with tempfile.TemporaryDirectory() as folder:
-        place = Training(RECIPES / "async-sgd", Path(folder), sys.executable)
+        place = Training("async-sgd", Path(folder), sys.executable)
         planted = ("--compute-seconds", compute, "--update-seconds", update, "--jitter", jitter)
         options = ("--epochs", str(epochs), "--batch-size", str(BATCH), "--seed", str(seed))
         good(place.train(workers, *planted, *options))

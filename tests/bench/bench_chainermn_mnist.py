@@ -22,11 +22,12 @@ from pathlib import Path
 from bench_step_time import interval
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "chainermn-mnist"
+SHARED = (Path(__file__).resolve().parents[2] / "hackathon" / "runtime", RECIPE.parent / "shared")
 
 
 def measure(pairs: int, epochs: int, batch_size: int, clock: Callable[[], float]) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import chainer
     import chainermn
     import numpy

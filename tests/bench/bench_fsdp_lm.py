@@ -25,6 +25,7 @@ from typing import Any
 from bench_step_time import interval
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "torch-fsdp-lm"
+SHARED = (Path(__file__).resolve().parents[2] / "hackathon" / "runtime", RECIPE.parent / "shared")
 
 
 def recipes_loop() -> str:
@@ -40,7 +41,7 @@ def recipes_loop() -> str:
 
 def measure(pairs: int, steps: int) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import torch
     import torch.distributed as dist
     import train

@@ -23,19 +23,20 @@ from bench_step_time import interval
 
 TESTS = Path(__file__).resolve().parents[1]
 RECIPE = TESTS.parent / "recipes" / "horovod-keras"
+SHARED = (TESTS.parent / "hackathon" / "runtime", RECIPE.parent / "shared")
 BATCH, EPOCHS = 64, 4
 """Samples per process and step; epochs of a turn at one process."""
 
 
 def measure(pairs: int) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import horovod.tensorflow.keras as hvd
     import tensorflow as tf
     import train
     from communication import connect, distributed, flat_weights, from_rank_zero
-    from data import Digits
     from hackathon_runtime import Meter, Stopper, identity
+    from keras_data import Digits
 
     me = identity()
     connect(me, "average")

@@ -24,6 +24,7 @@ from typing import Any
 from bench_step_time import interval
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "horovod-torch"
+SHARED = (Path(__file__).resolve().parents[2] / "hackathon" / "runtime", RECIPE.parent / "shared")
 MINIMAL = """
 def block(epoch):
     for images, labels in data.epoch(epoch):
@@ -49,7 +50,7 @@ def recipes_loop() -> str:
 
 def measure(pairs: int, epochs: int) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import horovod.torch as hvd
     import torch
     import train

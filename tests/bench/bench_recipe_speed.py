@@ -164,7 +164,7 @@ CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "processor"
 def measure(recipe: str, pairs: int, epochs: int, clock: str) -> None:
     """Run in each process: print rank 0's ratios."""
     now = CLOCKS[clock]
-    sys.path.insert(0, str(FOLDER / recipe))
+    sys.path[:0] = map(str, (FOLDER / recipe, FOLDER.parent / "hackathon" / "runtime", FOLDER / "shared"))
     race = RECIPES[recipe]()
     blocks = (race.recipe, race.minimal)
     order = random.Random(1)  # the same order on all ranks

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from bench_step_time import overhead
 
-RUNTIME = Path(__file__).resolve().parents[2] / "recipes" / "shared" / "hackathon_runtime.py"
+RUNTIME = Path(__file__).resolve().parents[2] / "hackathon" / "runtime" / "hackathon_runtime.py"
 
 
 def load() -> Any:

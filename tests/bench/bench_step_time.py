@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 RECIPE = Path(__file__).resolve().parents[2] / "recipes" / "torch-ddp"
+SHARED = (Path(__file__).resolve().parents[2] / "hackathon" / "runtime", RECIPE.parent / "shared")
 MEASURING = {"meter", "exposed", "should_stop"}
 
 
@@ -88,7 +89,7 @@ def overhead(bare: list[float], ratios: list[float], steps: int) -> str:
 
 def measure(pairs: int, epochs: int) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import torch
     import torch.distributed as dist
     import train

@@ -22,19 +22,20 @@ from bench_step_time import interval
 
 TESTS = Path(__file__).resolve().parents[1]
 RECIPE = TESTS.parent / "recipes" / "tensorflow-multiworker"
+SHARED = (TESTS.parent / "hackathon" / "runtime", RECIPE.parent / "shared")
 BATCH, EPOCHS = 64, 2
 """Samples per process and step; epochs of a pair at one process."""
 
 
 def measure(pairs: int) -> None:
     """Run in each process: print rank 0's ratios."""
-    sys.path.insert(0, str(RECIPE))
+    sys.path[:0] = [str(RECIPE), *map(str, SHARED)]
     import numpy
     import tensorflow as tf
     import train
     from communication import Exchange, connect, flat_weights, loss_of
-    from data import Digits
     from hackathon_runtime import Meter, Stopper, identity
+    from keras_data import Digits
     from loops import Training, custom
 
     me = identity()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.backends import Backend, LocalBackend, Site
-from support.paths import ROOT
+from support.paths import RUNTIME
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 PROGRAM = """
@@ -46,8 +46,7 @@ def site(backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Site:
     made = Site(backend, tmp_path_factory.mktemp("projects") / "loader", {"HACKATHON_LOCAL_SLOTS": "6"})
     made.write_project("python train.py {workers}", name="loader", parameters={"workers": 0}, walltime=600)
     (made.folder / "train.py").write_text(PROGRAM)
-    runtime = ROOT / "recipes/shared/hackathon_runtime.py"
-    (made.folder / runtime.name).write_bytes(runtime.read_bytes())
+    (made.folder / RUNTIME.name).write_bytes(RUNTIME.read_bytes())
     return made
 
 

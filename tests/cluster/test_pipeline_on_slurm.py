@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from support.backends import Site, SlurmBackend, json_lines, until
-from support.paths import RECIPES
 from support.patience import STRETCH
 from support.rank_process import rank_process
 from support.slurm_lab.lab import SlurmLab
@@ -46,7 +45,7 @@ def site(slurm: SlurmLab, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> float:
     """The bits per byte that one process reaches with the same batches."""
-    place = Training(RECIPES / "pipeline-lm", tmp_path_factory.mktemp("alone"), warm_python)
+    place = Training("pipeline-lm", tmp_path_factory.mktemp("alone"), warm_python)
     words = [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
     good(place.train(1, *words, "--batch-size", "8", "--checkpoint-every", "0"))
     reached: float = place.final()["bits_per_byte"]

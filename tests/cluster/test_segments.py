@@ -1,15 +1,14 @@
 """Chains of runs (`submit --segments`): a training that walltimes cut gives the numbers of one never cut."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
-from support.paths import ROOT
 from support.patience import STRETCH
+from support.recipes import copy_recipe
 
 PROGRAM = """
 import os, sys, time
@@ -170,7 +169,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
     backend = SlurmBackend(request.getfixturevalue("slurm")) if kind == "slurm" else LocalBackend(tmp_path)
     backend.trains = True
     site = Site(backend, tmp_path / "project")
-    shutil.copytree(ROOT / "recipes/torch-ddp", site.folder, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    copy_recipe("torch-ddp", site.folder)
     program = site.folder / "train.py"
     text = program.read_text()
     stop = "            if stopped := should_stop():\n"

@@ -16,7 +16,7 @@ FLOORS = {
     "cli": 9, "web": 8, "tuning": 7.7, "notify": 7.6, "readiness": 7.5, "survey": 7.4, "event": 7.3, "usage": 7.2,
     "board": 7.1, "prediction": 6, "rehearsal": 5.7, "index": 5.5, "diagnosis": 5, "programs": 4.5, "scaling": 4,
     "profiling": 3.5, "logs": 3, "runs": 2, "jobs": 1, "schedulers": 0.5, "config": 0, "parallel": -0.3,
-    "access": -0.5, "text": -1, "": -2,
+    "access": -0.5, "text": -1, "runtime": -1.5, "": -2,
 }  # fmt: skip
 BELOW = {
     "web": {"page": 1, "masking": 1, "progress": 1.5, "views": 2, "attention": 2.5, "listing": 2.5, "crate": 3,
@@ -24,6 +24,8 @@ BELOW = {
 }  # fmt: skip
 """Package → its sub-packages with their floors inside it; neighbours on one floor do not import each other."""
 MODULES_AT_MOST, LINES_AT_MOST = 25, 400
+ALONE = ("hackathon_runtime.py",)
+"""What is put beside programs as one file, and is therefore longer."""
 
 
 @cache
@@ -144,7 +146,7 @@ def test_no_folder_and_no_module_is_too_large() -> None:
         if path.name != "__init__.py":
             folders[path.parent] = folders.get(path.parent, 0) + 1
         lines = len(sources.text(path).splitlines())
-        if lines > LINES_AT_MOST:
+        if lines > LINES_AT_MOST and path.name not in ALONE:
             wrong.append(f"{path.relative_to(ROOT)}: {lines} lines")
     wrong += [f"{folder.relative_to(ROOT)}: {n} modules" for folder, n in folders.items() if n > MODULES_AT_MOST]
     assert not wrong, "\n".join(wrong)

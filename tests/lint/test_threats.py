@@ -267,6 +267,10 @@ READERS: dict[str, tuple[str, str]] = {
     "runs/source/provenance.py": ("_fields", "cache"),
     "runs/source/snapshot.py": ("write with_runtime _opened", OWN),
     "runs/study.py": ("_read_reservation", "study"),
+    "runtime/hackathon_runtime.py": (
+        "_Lines.append _from_tf_config deadline environment.packages -",
+        "in the job, its own files and variables",
+    ),
     "scaling/draw.py": ("main serve", CHILD),
     "scaling/drawer.py": ("Drawer._drawn_here", CHILD),
     "scaling/plot.py": ("filled pictures", SHIPPED),

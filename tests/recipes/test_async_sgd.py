@@ -14,13 +14,12 @@ import pytest
 from hackathon.prediction.asynchronous.outlook import OneWorker, predict
 from hackathon.prediction.asynchronous.timings import missing, timings_of
 from support.installed import needs
-from support.paths import RECIPES
 from support.patience import STRETCH, until
 from support.ports import free_port
 from support.rank_process import children_of, command_line
 from support.training import Training, good
 
-RECIPE = RECIPES / "async-sgd"
+NAME = "async-sgd"
 needs("torch", "sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,7 +28,7 @@ class Place(Training):
     """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        super().__init__(RECIPE, folder, python)
+        super().__init__(NAME, folder, python)
 
 
 @pytest.fixture

@@ -1,22 +1,18 @@
 """The recipe chainermn-mnist really trains, alone and in two processes, and it notices when it does not."""
 
-import ast
 import json
-import os
-import shutil
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from hackathon.config.load import load_recipe
 from support.patience import STRETCH
+from support.recipes import copy_recipe
 from support.stacks import ROOT, stack, stack_environ
 
-RECIPE = ROOT / "recipes" / "chainermn-mnist"
+NAME = "chainermn-mnist"
 pytestmark = [pytest.mark.slow, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
@@ -28,7 +24,7 @@ class Place:
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
             (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        copy_recipe(NAME, self.source)
         self.stop = self.run / "stop"
 
     @property
@@ -225,23 +221,3 @@ def _hackathon(folder: Path, environ: dict[str, str], *words: str) -> subprocess
         [sys.executable, "-m", "hackathon", *words],
         cwd=folder, env=environ, capture_output=True, text=True, timeout=STRETCH * 800, check=False,
     )  # fmt: skip
-
-
-def test_recipe_yaml_says_what_train_py_takes() -> None:
-    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
-    text = (RECIPE / "train.py").read_text()
-    assert len(text.splitlines()) <= 200
-    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    taken = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {
-                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
-            }
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
-    assert taken.keys() == declared.keys()
-    for name, values in taken.items():
-        assert values.get("default", False) == declared[name]["default"], name
-        assert values.get("choices") == declared[name].get("choices"), name
-    load_recipe("chainermn-mnist", [])
-    assert os.access(RECIPE / "requirements.txt", os.R_OK)

@@ -9,14 +9,14 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.paths import RECIPES
+from support.paths import RECIPES, SHARED
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
 
 
 def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("shared_compression", RECIPES / "shared" / "compression.py")
+    spec = importlib.util.spec_from_file_location("shared_compression", SHARED / "compression.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

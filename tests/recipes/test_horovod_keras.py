@@ -1,6 +1,5 @@
 """The recipe horovod-keras really trains, and it notices when its processes do not exchange."""
 
-import ast
 import json
 import os
 import shutil
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from support.backends import LocalBackend, Run, Site, until
 from support.paths import RECIPES
 from support.patience import STRETCH
 from support.rank_process import children_of, command_line
+from support.recipes import copy_recipe
 from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
 NAME = "horovod-keras"
@@ -43,7 +42,7 @@ class Place:
         self.run, self.source = folder / "run", folder / "source"
         for name in ("metrics", "events"):
             (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        copy_recipe(NAME, self.source)
         self.stop = self.run / "stop"
 
     def call(self, *argv: str, **more: str) -> "subprocess.CompletedProcess[str]":
@@ -207,21 +206,3 @@ def _trainer(run: Run, rank: int) -> int:
     shell = run.rank_events(rank)[0]["pid"]
     (found,) = (each for each in children_of(shell) if b"train.py" in command_line(each))
     return found
-
-
-def test_recipe_yaml_says_what_train_py_takes() -> None:
-    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
-    text = (RECIPE / "train.py").read_text()
-    assert len(text.splitlines()) <= 200
-    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    taken = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {
-                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
-            }
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
-    assert taken.keys() == declared.keys()
-    for name, values in taken.items():
-        assert values.get("default", False) == declared[name]["default"], name
-        assert values.get("choices") == declared[name].get("choices"), name

@@ -1,6 +1,5 @@
 """The recipe horovod-torch really trains: alone and in two processes, on real data, and it notices when it does not."""
 
-import ast
 import json
 import os
 import shutil
@@ -13,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from support.paths import ROOT
 from support.patience import STRETCH
 from support.rank_process import children_of, command_line
+from support.recipes import copy_recipe
 from support.stacks import BUILDING, FOLDER, stack, stack_environ
 
-RECIPE = ROOT / "recipes" / "horovod-torch"
+NAME = "horovod-torch"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(BUILDING),  # the first test builds Horovod
@@ -57,7 +56,7 @@ class Place:
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
             (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        copy_recipe(NAME, self.source)
         self.stop = self.run / "stop"
 
     @property
@@ -262,21 +261,3 @@ def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) 
     assert f"rank 1 on {state['first_host']}" in _hackathon(tmp_path, "status", "--no-ask", run.name)
     cause = json.loads(_hackathon(tmp_path, "diagnose", "--json", run.name))["findings"][0]
     assert (cause["part"], cause["level"], cause["evidence"]["rank"]) == ("hardware", "root", 1), cause
-
-
-def test_recipe_yaml_says_what_train_py_takes() -> None:
-    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
-    text = (RECIPE / "train.py").read_text()
-    assert len(text.splitlines()) <= 200
-    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    taken = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {
-                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
-            }
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
-    assert taken.keys() == declared.keys()
-    for name, values in taken.items():
-        assert values.get("default", False) == declared[name]["default"], name
-        assert values.get("choices") == declared[name].get("choices"), name

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.paths import RECIPES
+from support.paths import SHARED
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -18,7 +18,7 @@ nn: Any = torch.nn
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return (micro_batches, layer_splits) as a program imports them, and forget them afterwards."""
-    monkeypatch.syspath_prepend(str(RECIPES / "shared"))
+    monkeypatch.syspath_prepend(str(SHARED))
     names = ("layer_splits", "micro_batches")
     for name in names:
         monkeypatch.delitem(sys.modules, name, raising=False)

@@ -4,7 +4,6 @@ That abort is a race that shows once in some ten runs of a busy machine; the thr
 """
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from support.installed import needs
-from support.paths import RECIPES
 from support.patience import STRETCH
+from support.recipes import copy_recipe
 
 needs("torch", "sklearn")
 pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(200)]
@@ -47,8 +46,7 @@ os.write(1, ("ended with %s\\n" % threads()).encode())
     ],
 )
 def test_no_thread_of_gloo_is_left(recipe: str, program: str, options: list[str], tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    shutil.copytree(RECIPES / recipe, source, ignore=shutil.ignore_patterns("runs", "__pycache__"))
+    source = copy_recipe(recipe, tmp_path / "source")
     (source / "wrapper.py").write_text(WRAPPER)
     for name in ("metrics", "events", "checkpoints"):
         (tmp_path / "run" / name).mkdir(parents=True)

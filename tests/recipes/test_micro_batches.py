@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.paths import RECIPES
+from support.paths import SHARED
 from support.patience import STRETCH
 
 torch = pytest.importorskip("torch")
@@ -23,7 +23,7 @@ BATCH = 13
 
 
 def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("shared_micro_batches", RECIPES / "shared" / "micro_batches.py")
+    spec = importlib.util.spec_from_file_location("shared_micro_batches", SHARED / "micro_batches.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -253,7 +253,7 @@ dist.destroy_process_group()
 @pytest.mark.timeout(120)
 def test_processes_exchange_once(tmp_path: Path) -> None:
     words = [sys.executable, "-c", TOGETHER]
-    more = [str(tmp_path / "meet"), str(RECIPES / "shared")]
+    more = [str(tmp_path / "meet"), str(SHARED)]
     ranks = [subprocess.Popen([*words, str(rank), *more], stdout=subprocess.PIPE, text=True) for rank in range(2)]
     for each in ranks:
         told = each.communicate(timeout=STRETCH * 100)[0].split()

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.paths import RECIPES
+from support.paths import RUNTIME, SHARED
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -22,7 +22,7 @@ SMALL, NUMBERS, TRIALS = 16, 40, 60
 
 
 def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("shared_noise_scale", RECIPES / "shared" / "noise_scale.py")
+    spec = importlib.util.spec_from_file_location("shared_noise_scale", SHARED / "noise_scale.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -136,7 +136,7 @@ def test_two_processes_find_it_and_train_as_without(tmp_path: Path) -> None:
     ranks = [
         subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(rank), str(tmp_path)], stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "PYTHONPATH": str(RECIPES / "shared"), "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": f"{SHARED}:{RUNTIME.parent}", "OMP_NUM_THREADS": "1"},
         )
         for rank in range(2)
     ]  # fmt: skip

@@ -1,21 +1,19 @@
 """The recipes pipeline-lm and pipeline-resnet: what stages learn is what one process learns, under any plan."""
 
-import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
 from support.paths import RECIPES
+from support.recipes import imported
 from support.training import Training, good
 
 torch = pytest.importorskip("torch")
@@ -28,7 +26,7 @@ class Place(Training):
     """A copy of a recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str, recipe: str = "pipeline-lm") -> None:
-        super().__init__(RECIPES / recipe, folder, python)
+        super().__init__(recipe, folder, python)
 
     def train(self, processes: int, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         done = super().train(processes, *options)
@@ -52,20 +50,6 @@ def near(one: Place, other: Place) -> bool:
     return left.keys() == right.keys() and all(
         torch.allclose(left[name], right[name], rtol=0, atol=1e-5) for name in left
     )
-
-
-@contextmanager
-def imported(recipe: str, *names: str) -> Iterator[list[ModuleType]]:
-    """A recipe's modules, which are not left behind for other recipes' tests."""
-    before = dict(sys.modules)
-    sys.path.insert(0, str(RECIPES / recipe))
-    try:
-        yield [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(RECIPES / recipe))
-        for name in set(sys.modules) - set(before):
-            if str(RECIPES / recipe) in str(getattr(sys.modules[name], "__file__", None)):
-                del sys.modules[name]
 
 
 def test_stages_learn_what_one_process_learns(tmp_path: Path, warm_python: str) -> None:
@@ -236,3 +220,14 @@ def test_models_for_the_planner_have_their_known_sizes(recipe: str, name: str, p
     with imported(recipe, "model") as (module,), torch.device("meta"):
         built = getattr(module, name)()
     assert sum(each.numel() for each in built["model"].parameters()) == parameters
+
+
+def test_a_plan_is_made_in_the_recipe_s_folder(tmp_path: Path) -> None:
+    """The model imports a file that lies in recipes/shared."""
+    words = ["plan", "model.py:resnet18", "--gpus", "2", "--memory", "16GB", "--micro-batches", "2", "--output"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hackathon", *words, str(tmp_path / "plan.json")], cwd=RECIPES / "pipeline-resnet",
+        env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "plan.json").read_text())["stages"]

@@ -13,7 +13,7 @@ import pytest
 from hackathon.programs.port.libraries import Target
 from hackathon.programs.port.port import port
 from hackathon.programs.port.source import SingleGpuProgram
-from support.paths import RECIPES, SAMPLES
+from support.paths import RUNTIME, SAMPLES
 from support.stacks import BUILDING, frameworks, stack
 from support.training import FOREIGN
 
@@ -160,7 +160,7 @@ def test_a_keras_program_trains_with_horovod(name: str, epochs: int, tmp_path: P
 
 def test_a_keras_program_trains_with_workers(tmp_path: Path) -> None:
     place, path = Place(tmp_path, "keras", "script", "multiworker"), stack("tensorflow-multiworker")
-    shutil.copyfile(RECIPES / "shared" / "hackathon_runtime.py", tmp_path / "hackathon_runtime.py")
+    shutil.copyfile(RUNTIME, tmp_path / RUNTIME.name)
     mpirun = shutil.which("mpirun", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if mpirun is None:
         pytest.skip("no mpirun")

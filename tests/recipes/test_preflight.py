@@ -15,11 +15,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 
-from support.paths import RECIPES
+from support.paths import RECIPES, module_folders
 from support.patience import STRETCH
 from support.ports import free_port
+from support.recipes import copy_recipe
 
 RECIPE = RECIPES / "preflight"
 MODULES = ("checks", "facts", "member", "network", "preflight", "report", "steps", "talk", "words")
@@ -33,7 +33,7 @@ class Place:
         self.run = folder / "run"
         (self.run / "metrics").mkdir(parents=True)
         self.port = free_port(20)
-        self.program = RECIPE
+        self.program = copy_recipe("preflight", folder / "program")
         self.texts: dict[int, str] = {}
 
     def __call__(
@@ -96,7 +96,8 @@ def place(tmp_path: Path) -> Place:
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """The recipe's modules, to call their functions."""
-    monkeypatch.syspath_prepend(str(RECIPE))
+    for folder in reversed(module_folders("preflight")):
+        monkeypatch.syspath_prepend(folder)
     names = (*MODULES, "hackathon_runtime")
     before = {name: sys.modules.pop(name, None) for name in names}
     yield SimpleNamespace(**{name: importlib.import_module(name) for name in MODULES})
@@ -212,10 +213,8 @@ def test_a_pair_that_does_not_get_through(place: Place, spoilt: Callable[[str], 
 
 
 @pytest.mark.slow
-def test_a_token_that_is_not_passed_on(place: Place, tmp_path: Path) -> None:
+def test_a_token_that_is_not_passed_on(place: Place) -> None:
     """The test of the ring: in this copy of the program the neighbours are reached, and rank 2 keeps the token."""
-    place.program = tmp_path / "copy"
-    shutil.copytree(RECIPE, place.program, ignore=shutil.ignore_patterns("__pycache__"))
     program = place.program / "member.py"
     text, passed = program.read_text(), "            self._next.send(ranks)\n"
     assert text.count(passed) == 1
@@ -378,24 +377,14 @@ def test_modules_are_short_and_need_nothing(name: str) -> None:
     assert {str(each).partition(".")[0] for each in imported} <= known, "the standard library only"
 
 
-def test_recipe_yaml_says_what_the_program_takes() -> None:
-    recipe = yaml.safe_load((RECIPE / "recipe.yaml").read_text())
-    taken = {}
-    for node in ast.walk(ast.parse((RECIPE / "preflight.py").read_text())):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg == "default"}
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values.get("default")
-    assert taken == {name: each.get("default") for name, each in recipe["parameters"].items()}
-
-
 @pytest.mark.mpi
-def test_plain_mpirun(place: Place, tmp_path: Path) -> None:
+def test_plain_mpirun(place: Place) -> None:
     if not shutil.which("mpirun"):
         pytest.skip("no mpirun")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HK_", "SLURM_", "OMPI_", "PMI"))}
     more = {"HK_RUN": str(place.run), "MASTER_PORT": str(place.port), "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # fmt: skip
-    command = ["mpirun", "-np", "3", "--oversubscribe", sys.executable, str(RECIPE / "preflight.py")]
+    command = ["mpirun", "-np", "3", "--oversubscribe", sys.executable, str(place.program / "preflight.py")]
     done = subprocess.run(command, env={**kept, **more}, capture_output=True, text=True, timeout=STRETCH * 120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(place.report["ranks"]) == ["0", "1", "2"] and place.states()["ring"] == {"ok"}

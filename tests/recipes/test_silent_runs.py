@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -15,8 +14,8 @@ import pytest
 from hackathon.diagnosis import diagnose
 from support import warm
 from support.installed import needs
-from support.paths import ROOT
 from support.patience import STRETCH
+from support.recipes import copy_recipe
 
 needs("torch", "sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(600), pytest.mark.slow]
@@ -55,9 +54,9 @@ class Site:
         assert done.returncode in (0, 1), done.stdout + done.stderr
         return done.stdout
 
-    def make(self, name: str, origin: Path, command: str, changes: Mapping[str, str]) -> None:
-        """Make a project with the files of a program, some of their lines changed."""
-        shutil.copytree(origin, self.folder / name, ignore=shutil.ignore_patterns("runs", "__pycache__", "*.yaml"))
+    def make(self, name: str, recipe: str, command: str, changes: Mapping[str, str]) -> None:
+        """Make a project with the files of a recipe, some of their lines changed."""
+        (copy_recipe(recipe, self.folder / name) / "recipe.yaml").unlink()
         for old, new in changes.items():
             files = [path for path in (self.folder / name).glob("*.py") if old in path.read_text()]
             assert len(files) == 1, old
@@ -82,7 +81,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """All runs, started together and ended."""
     made = Site(tmp_path_factory.mktemp("silent"))
     for name, (recipe, processes, options, changes) in VARIANTS.items():
-        made.make(name, ROOT / "recipes" / recipe, f"python train.py {options}", changes)
+        made.make(name, recipe, f"python train.py {options}", changes)
         made.call("submit", "--processes", str(processes), where=name)
     made.call("init", "--recipe", "torch-ddp", str(made.folder / "study"))
     made.call("scale", "--cluster", "laptop", "--processes", "1,2", "--walltime", "01:00:00", "--wait", where="study")

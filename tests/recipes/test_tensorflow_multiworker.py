@@ -1,6 +1,5 @@
 """The recipe tensorflow-multiworker really trains, by both loops, and it notices when its processes do not exchange."""
 
-import ast
 import json
 import shutil
 import subprocess
@@ -12,7 +11,6 @@ from typing import Any
 
 import numpy
 import pytest
-import yaml
 
 from hackathon.profiling.traces.findings import DATA, DEVIATIONS, HOST
 from hackathon.profiling.traces.report import read_profile
@@ -21,6 +19,7 @@ from support.backends import LocalBackend, Site
 from support.paths import RECIPES, ROOT
 from support.patience import STRETCH
 from support.ports import free_port
+from support.recipes import copy_recipe
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
@@ -47,7 +46,7 @@ class Place:
         self.run, self.source = folder / "run", folder / "source"
         for name in ("metrics", "events"):
             (self.run / name).mkdir(parents=True)
-        shutil.copytree(RECIPE, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        copy_recipe(NAME, self.source)
         self.stop = self.run / "stop"
         self.environ = environ | {"HK_RUN": str(self.run), "HK_STOP": str(self.stop)}
 
@@ -321,21 +320,3 @@ def test_an_own_programs_faults_are_found_and_a_healthy_ones_are_not(tmp_path: P
             if fmean(shares) - DEVIATIONS * stdev(shares) / 6**0.5 > limit + 0.05:  # the program itself says so
                 assert fault == "faults" and name in named, (fault, name, shares)
         assert fault == "faults" or "loader" not in named, found.findings
-
-
-def test_recipe_yaml_says_what_train_py_takes() -> None:
-    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
-    text = (RECIPE / "train.py").read_text()
-    assert len(text.splitlines()) <= 200
-    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    taken = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {
-                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
-            }
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
-    assert taken.keys() == declared.keys()
-    for name, values in taken.items():
-        assert values.get("default", False) == declared[name]["default"], name
-        assert values.get("choices") == declared[name].get("choices"), name

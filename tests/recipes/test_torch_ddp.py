@@ -1,6 +1,5 @@
 """The recipe torch-ddp really trains: alone and in two processes, on real data, and it notices when it does not."""
 
-import ast
 import json
 import re
 import shutil
@@ -12,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.shares import PARTS
 from support.installed import needs
-from support.paths import RECIPES
+from support.paths import SHARED
 from support.patience import STRETCH
 from support.training import Training, good
 
-RECIPE = RECIPES / "torch-ddp"
+NAME = "torch-ddp"
 torch = pytest.importorskip("torch")
 needs("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
@@ -31,7 +29,7 @@ class Place(Training):
     """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        super().__init__(RECIPE, folder, python)
+        super().__init__(NAME, folder, python)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the whole checkpoint."""
@@ -238,26 +236,8 @@ def test_too_few_digits_for_a_batch_are_told(place: Place) -> None:
 
 
 def test_resnets_have_the_known_number_of_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(RECIPE))
+    monkeypatch.syspath_prepend(str(SHARED))
     from resnet import resnet
 
     counts = [sum(each.numel() for each in resnet(name, 3, 1000).parameters()) for name in ("resnet18", "resnet50")]
     assert counts == [11_689_512, 25_557_032]  # as published for ImageNet
-
-
-def test_recipe_yaml_says_what_train_py_takes() -> None:
-    """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
-    text = (RECIPE / "train.py").read_text()
-    assert len(text.splitlines()) <= 200
-    declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    taken = {}
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
-            values = {
-                word.arg: ast.literal_eval(word.value) for word in node.keywords if word.arg in ("default", "choices")
-            }
-            taken[str(ast.literal_eval(node.args[0])).removeprefix("--").replace("-", "_")] = values
-    assert taken.keys() == declared.keys()
-    for name, values in taken.items():
-        assert values.get("default", False) == declared[name]["default"], name
-        assert values.get("choices") == declared[name].get("choices"), name

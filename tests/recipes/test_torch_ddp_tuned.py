@@ -1,7 +1,6 @@
 """The recipe torch-ddp-tuned really trains with its options, and says no to what can not go together."""
 
 import argparse
-import importlib.util
 import shutil
 import struct
 import sys
@@ -15,9 +14,11 @@ import yaml
 
 from support.installed import needs
 from support.paths import RECIPES
+from support.recipes import imported
 from support.training import Training, good
 
-RECIPE = RECIPES / "torch-ddp-tuned"
+NAME = "torch-ddp-tuned"
+RECIPE = RECIPES / NAME
 torch = pytest.importorskip("torch")
 needs("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(300)]
@@ -27,7 +28,7 @@ class Place(Training):
     """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
 
     def __init__(self, folder: Path, python: str) -> None:
-        super().__init__(RECIPE, folder, python)
+        super().__init__(NAME, folder, python)
 
     def checkpoint(self) -> dict[str, Any]:
         """Return the whole checkpoint."""
@@ -41,18 +42,9 @@ def place(tmp_path: Path, warm_python: str) -> Place:
 
 
 def _module(name: str) -> ModuleType:
-    """Return a module of the recipe, under a name that no other recipe's module has."""
-    spec = importlib.util.spec_from_file_location(f"torch_ddp_tuned_{name}", RECIPE / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(RECIPE))  # where its neighbours lie
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(RECIPE))
-        for each in ("micro_batches", "layer_splits"):
-            sys.modules.pop(each, None)
-    return module
+    """Return a module of the recipe, which no other test finds in its place."""
+    with imported(NAME, name) as (module,):
+        return module
 
 
 def _trained(place: Place, processes: int, *options: str, exact: bool = True) -> float:

@@ -1,7 +1,6 @@
 """The recipe torch-fsdp-lm really learns its text: alone and in shards, resumed by another number of processes."""
 
 import argparse
-import importlib.util
 import json
 import shutil
 import signal
@@ -9,20 +8,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
 from support.backends import LocalBackend, Run, Site, json_lines
-from support.paths import RECIPES
+from support.paths import RECIPES, SHARED
 from support.patience import until
+from support.recipes import imported
 from support.training import Training, good
 
-RECIPE = RECIPES / "torch-fsdp-lm"
+NAME = "torch-fsdp-lm"
+RECIPE = RECIPES / NAME
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.torch, pytest.mark.slow, pytest.mark.timeout(900)]
 SMALL = ("--width", "16", "--heads", "2", "--sequence", "32", "--batch-size", "2")
@@ -45,7 +44,7 @@ class Place(Training):
     timeout = 400
 
     def __init__(self, folder: Path, python: str) -> None:
-        super().__init__(RECIPE, folder, python)
+        super().__init__(NAME, folder, python)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -74,20 +73,6 @@ class Place(Training):
 @pytest.fixture
 def place(tmp_path: Path, warm_python: str) -> Place:
     return Place(tmp_path, warm_python)
-
-
-@contextmanager
-def imported(*names: str) -> Iterator[list[ModuleType]]:
-    """The recipe's modules, which are not left behind for other recipes' tests."""
-    before = dict(sys.modules)
-    sys.path.insert(0, str(RECIPE))
-    try:
-        yield [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(RECIPE))
-        for name in set(sys.modules) - set(before):
-            if getattr(sys.modules[name], "__file__", None) and str(RECIPE) in str(sys.modules[name].__file__):
-                del sys.modules[name]
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -307,7 +292,7 @@ def test_full_disk_does_not_end_the_training(place: Place) -> None:
     ],
 )
 def test_what_can_not_go_together_is_refused(options: dict[str, Any], gpus: int, words: str | None) -> None:
-    with imported("options") as (module,):
+    with imported(NAME, "options") as (module,):
         args = argparse.Namespace(**{**vars(module.parser("").parse_args([])), **options})
         why = module.refusal(module.complete(args), gpus)
     assert why is None if words is None else words in why
@@ -319,7 +304,7 @@ def test_refusals_end_with_one_line(place: Place) -> None:
 
 
 def test_models_have_the_known_number_of_parameters() -> None:
-    with imported("model", "flops") as (model, flops), torch.device("meta"):
+    with imported(NAME, "model", "flops") as (model, flops), torch.device("meta"):
         counts = {}
         for name, sizes in model.PRESETS.items():
             net = model.GPT(model.Shape(*sizes, 50257))
@@ -333,7 +318,7 @@ def test_models_have_the_known_number_of_parameters() -> None:
 
 def test_every_byte_is_shared_once(place: Place) -> None:
     """A step's sequences and the text to test with are the same for any number of processes."""
-    with imported("data") as (data,):
+    with imported(NAME, "data") as (data,):
         found = {}
         for world in (1, 2, 3):
             ranks = [data.Text(64, 12 // world, 1, rank, world, torch.device("cpu")) for rank in range(world)]
@@ -348,7 +333,7 @@ def test_every_byte_is_shared_once(place: Place) -> None:
 
 
 def test_the_text_is_the_one_that_the_readme_names() -> None:
-    text = (RECIPE / "pride-and-prejudice.txt").read_bytes()
+    text = (SHARED / "pride-and-prejudice.txt").read_bytes()
     assert len(text) == 684_768 and text.isascii() and text.startswith(b"PRIDE AND PREJUDICE\n\nBy Jane Austen\n")
     assert b"gutenberg" not in text.lower()
 
@@ -357,7 +342,7 @@ def test_recipe_yaml_says_what_train_py_takes() -> None:
     """Names, defaults and choices of the two files agree; and the program stays readable in ten minutes."""
     assert len((RECIPE / "train.py").read_text().splitlines()) <= 200
     declared = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["parameters"]
-    with imported("options") as (module,):
+    with imported(NAME, "options") as (module,):
         actions = [each for each in module.parser("")._actions if each.dest != "help"]
     assert {each.dest for each in actions} == declared.keys()
     for each in actions:

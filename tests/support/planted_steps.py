@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.profiling.shares import StepShares
-from support.paths import ROOT
+from support.paths import RUNTIME
 
-RUNTIME = ROOT / "recipes" / "shared" / "hackathon_runtime.py"
 PARTS = ("data", "host", "compute", "communication", "waiting", "other")
 STRENGTHS = (0.02, 0.05, 0.1)
 """Seconds that a fault adds to a healthy step of 0.1 s: three strengths."""

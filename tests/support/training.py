@@ -2,13 +2,13 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from support.patience import STRETCH
+from support.recipes import copy_recipe
 
 FOREIGN = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "CUDA_VISIBLE")
 """How variables begin that a training must not have from whoever runs the tests."""
@@ -20,13 +20,13 @@ class Training:
     timeout = 200
     """Seconds that a training may take on a quiet machine."""
 
-    def __init__(self, recipe: Path, folder: Path, python: str) -> None:
+    def __init__(self, recipe: str, folder: Path, python: str) -> None:
         self.python = python
         self.run = folder / "run"
         self.source = folder / "source"
         for name in ("metrics", "events", "checkpoints"):
             (self.run / name).mkdir(parents=True)
-        shutil.copytree(recipe, self.source, ignore=shutil.ignore_patterns("runs", "checkpoints", "__pycache__"))
+        copy_recipe(recipe, self.source)
         self.stop = self.run / "stop"
 
     @property

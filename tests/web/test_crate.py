@@ -22,7 +22,7 @@ from hackathon.text.errors import RequestError
 from hackathon.web.crate.crate import write_crate
 from hackathon.web.masking.mask import Mask
 from hackathon.web.masking.names import named
-from support.paths import RECIPES
+from support.recipes import copy_recipe
 from support.samples.runs import HOSTS, USER, Sample, write_run
 
 OPEN = Publish(source=True)
@@ -189,9 +189,7 @@ def test_a_team_keeps_its_program_and_its_name(run: Path, tmp_path: Path) -> Non
 
 
 def test_a_recipe_of_the_toolkit_always_goes_out_as_it_is(tmp_path: Path) -> None:
-    recipe = RECIPES / "torch-ddp"
-    folder = tmp_path / "torch-ddp"
-    shutil.copytree(recipe, folder, ignore=shutil.ignore_patterns("__pycache__", "runs", "checkpoints"))
+    folder = copy_recipe("torch-ddp", tmp_path / "torch-ddp")
     run = create(_request(folder, recipe="torch-ddp"), JobScript("#!/bin/bash\n", ""), runs_folder=tmp_path / "runs")
     target = tmp_path / "a.zip"
     # a user whose name is a word of the program

@@ -141,7 +141,7 @@ def graphs_asked(
     python = users_python(os.environ)
     options = {
         "seconds": SECONDS / len(counts), "probe": str(Path(device_probe.__file__).resolve()),
-        "peaks": _peaks(cluster, given.peak_tflops, given.memory_bandwidth),
+        "peaks": _peaks(cluster, given.peak_tflops, given.memory_bandwidth), "shared": _shared_folders(model),
     }  # fmt: skip
     found, said = [], set[str]()
     for count in counts:
@@ -155,6 +155,16 @@ def graphs_asked(
             said.add(line)
         found.append((graph, count))
     return found
+
+
+def _shared_folders(model: str) -> list[str]:
+    """Return where files lie that the recipe in a model's folder shares with others; none where it is no recipe's."""
+    from hackathon.config.load import RECIPE_FILE, load_recipe, shared_files
+
+    folder = Path(model.rpartition(":")[0]).resolve().parent
+    if not (folder / RECIPE_FILE).is_file():
+        return []
+    return list(dict.fromkeys(str(path.parent) for path in shared_files(*load_recipe(folder)).values()))
 
 
 def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> dict[str, Any] | None:

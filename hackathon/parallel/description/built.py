@@ -10,7 +10,7 @@ import io
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,11 +82,12 @@ def captured_of(built: Built) -> Captured:
     return Captured(traced, None, skeleton.aliases)
 
 
-def load(path: Path, name: str) -> Callable[[], Any]:
-    """Return a function of a user's file, which is imported as Python does it for a program. Raises CaptureRefusal."""
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
+    """Return a function of a user's file, which is imported as Python does it for a program. Raises CaptureRefusal.
+
+    `more`: folders where modules are looked for after the file's own.
+    """
+    sys.path[:0] = [folder for folder in (str(path.parent), *more) if folder not in sys.path]
     module_name = path.stem if path.stem not in sys.modules and path.stem.isidentifier() else f"_model_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:

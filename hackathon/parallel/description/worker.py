@@ -88,7 +88,7 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
     from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of, refuse_hooks
 
     path = Path(request["path"])
-    function = load(path, request["function"])
+    function = load(path, request["function"], request.get("shared", ()))
     built = build(function, path)
     if request.get("samples"):
         built = built.resized(int(request["samples"]))

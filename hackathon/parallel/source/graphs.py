@@ -37,12 +37,13 @@ def model_graph(
 ) -> tuple[Graph, dict[str, Any], bool]:
     """Return the graph of a model, what the child told about it, and whether both are from the cache.
 
-    `options`: what the child is asked beside the function. `trust`: whether code of another account runs. Raises
-    RequestError with the reason for what cannot be.
+    `options`: what the child is asked beside the function; `shared` in it: folders of modules. `trust`: whether code of
+    another account runs. Raises RequestError with the reason for what cannot be.
     """
     path, function = split_target(target)
-    if not trust and path.stat().st_uid not in (0, os.geteuid()):
-        raise RequestError("capture.foreign", path=str(path))
+    for file in () if trust else (path, *map(Path, options.get("shared", ()))):
+        if file.stat().st_uid not in (0, os.geteuid()):
+            raise RequestError("capture.foreign", path=str(file))
     asked = {"path": str(path.resolve()), "function": function, **options}
     folder = _folder()
     key = hashlib.sha256(json.dumps([asked, python, os.uname().nodename, hackathon.__version__]).encode()).hexdigest()

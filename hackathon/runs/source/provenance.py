@@ -14,14 +14,17 @@ from hackathon.runs.source import snapshot
 from hackathon.runs.source.selection import printable
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
+from hackathon.text.json_fields import mapping_of
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 SHOWN_FILES = 5
-# Where a value came from is no difference, nor is the folder: that one shows in its files.
-_NOT_COMPARED = frozenset({"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source"})
+# Where a value came from is no difference, nor are folders: they show in their files.
+_NOT_COMPARED = frozenset(
+    {"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source", "shared"}
+)
 
 
 def facts() -> dict[str, Any]:
@@ -73,7 +76,15 @@ def _files(known: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[
         return []
     try:
         exclude = [str(each) for each in record.raw.get("exclude") or ()]
-        now = snapshot.take(Path(record.source), runs_folder=run.path.parent, in_place=record.in_place, exclude=exclude)
+        places = mapping_of(record.raw.get("shared"))
+        shared = {name: place for name, place in places.items() if isinstance(place, str) and "\0" not in place}
+        now = snapshot.take(
+            Path(record.source),
+            runs_folder=run.path.parent,
+            in_place=record.in_place,
+            exclude=exclude,
+            shared=shared,
+        )
     except RequestError as error:
         return [message("runs.differs_unreadable", folder=record.source, what=error)]
     hashes = {name: entry.sha256 for name, entry in now.files.items()}

@@ -85,15 +85,28 @@ class Source:
 
 
 def take(
-    folder: Path, *, runs_folder: Path | None = None, in_place: bool = False, exclude: Sequence[str] = ()
+    folder: Path,
+    *,
+    runs_folder: Path | None = None,
+    in_place: bool = False,
+    exclude: Sequence[str] = (),
+    shared: Mapping[str, str] | None = None,
 ) -> Source:
     """Read a project's source once, for every run that a command makes of it; which files, `select` says.
 
-    With `in_place` contents are hashed, not kept. Raises RequestError as `select`, and for a file that cannot be read.
+    `shared`: path below the folder → where it lies, of files that belong to the source where the folder has none there.
+    With `in_place` contents are hashed, not kept, and shared files have the name that leads to them from the folder.
+    Raises RequestError as `select`, and for a file that cannot be read.
     """
     folder = folder.absolute()
     chosen = select(folder, runs_folder=runs_folder, in_place=in_place, exclude=exclude)
     files = {name: read_entry(folder, name, keep=not in_place) for name in chosen.sizes}
+    own = {*files, *chosen.links, *chosen.outside}
+    for name, place in (shared or {}).items():
+        if name not in own:
+            path = Path(place).resolve()  # an installed package may consist of links
+            entry = read_entry(path.parent, path.name, keep=not in_place)
+            files[os.path.relpath(path, folder) if in_place else name] = entry
     return Source(
         folder,
         files,
@@ -108,7 +121,13 @@ def take(
 
 def of_request(request: "Request", runs_folder: Path) -> Source:
     """Read the source of a request whose folder is here. Raises as `take`."""
-    return take(Path(request.source), runs_folder=runs_folder, in_place=request.in_place, exclude=request.exclude)
+    return take(
+        Path(request.source),
+        runs_folder=runs_folder,
+        in_place=request.in_place,
+        exclude=request.exclude,
+        shared=request.shared,
+    )
 
 
 def recorded(folder: Path, record: Mapping[str, Any]) -> Source:

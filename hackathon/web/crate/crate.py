@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import hackathon
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.config.cluster import ALL_LAUNCHERS, Starter
+from hackathon.config.load import SHARED
 from hackathon.logs.final import Numbers, final_numbers, metric_unit
 from hackathon.logs.metrics import final_texts
 from hackathon.runs.crate.archive import LIST, METADATA, RESULT, SCHEMA_VERSION, read_inside
@@ -127,7 +128,8 @@ def pack(content: Content) -> bytes:
 def _request(record: RunRecord, cleaner: Cleaner, publish: "Publish") -> dict[str, Any]:
     """Return `request.json` for others: masked; folders only by name, no group unless groups may go out."""
     given = record.raw
-    kept = {**given, "source": Path(record.source).name}
+    kept = {name: value for name, value in given.items() if name != "shared"}  # folders of this machine
+    kept["source"] = Path(record.source).name
     if not publish.groups:
         kept |= dict.fromkeys(_FROM_CLUSTER)
     if not publish.teams:
@@ -220,9 +222,10 @@ def _source(
 
 @lru_cache(32)
 def shipped_hashes(recipe: str) -> dict[str, str]:
-    """Return name → hash of the files of a recipe of this toolkit, and its runtime: everybody has them."""
+    """Return name → hash of the files of a recipe of this toolkit, its runtime and shared files: everybody has them."""
     folder = shipped("recipes", recipe)
     paths = {snapshot.RUNTIME: runtime_file()}
+    paths |= {path.name: path for path in shipped("recipes", SHARED).iterdir() if path.is_file()}
     if recipe and "/" not in recipe and not recipe.startswith(".") and (folder / "recipe.yaml").is_file():
         found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         paths |= {str(path.relative_to(folder)): path for path in found}

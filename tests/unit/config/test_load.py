@@ -17,6 +17,7 @@ from hackathon.config.recipe import Parameter
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import set_language
+from hackathon.text.paths import runtime_file, shipped
 from support.effort import lines_run
 
 CLUSTER = "name: {name}\nscheduler: slurm\nnode: {{gpus: 2}}\n"
@@ -450,6 +451,45 @@ def test_a_recipe_runs_only_what_lies_in_its_folder(tmp_path: Path, entry: str) 
     with pytest.raises(ConfigError) as refused:
         load.load_recipe(folder)
     assert [problem.id for problem in refused.value.problems] == ["config.entry_outside"]
+
+
+@pytest.mark.parametrize(
+    ("shared", "identifier", "words"),
+    [
+        ("[data.py, lib/data.py]", "shared_name", '"lib/data.py"'),
+        ("['..']", "shared_name", '".."'),
+        ("['']", "shared_name", '""'),
+        ("[dta.py]", "no_shared_near", "data.py"),
+        ("[data.py, zzzzzzzzzzzz]", "no_shared", "resnet.py"),
+    ],
+)
+def test_a_recipe_shares_files_by_name(tmp_path: Path, shared: str, identifier: str, words: str) -> None:
+    folder = recipe_folder(tmp_path, "r", f"name: r\nframework: torch\nentry: train.py\nshared: {shared}\n")
+    with pytest.raises(ConfigError) as refused:
+        load.load_recipe(folder)
+    (problem,) = refused.value.problems
+    assert problem.id == f"config.{identifier}" and words in str(problem)
+    assert problem.file == folder / "recipe.yaml" and problem.key.startswith("shared[")
+
+
+def test_shared_files_lie_beside_the_recipe_else_in_the_toolkit(tmp_path: Path) -> None:
+    text = "name: r\nframework: torch\nentry: src/run.py\nshared: [data.py, ours.py]\n"
+    folder = recipe_folder(tmp_path, "r", text)
+    write(folder / "src/run.py", "")
+    write(tmp_path / "shared/ours.py", "")
+    files = load.shared_files(*load.load_recipe(folder))
+    assert files == {
+        "src/hackathon_runtime.py": runtime_file(),
+        "src/data.py": shipped("recipes", "shared", "data.py"),
+        "src/ours.py": tmp_path / "shared" / "ours.py",
+    }
+    own = write(tmp_path / "shared/data.py", "")
+    assert load.shared_files(*load.load_recipe(folder))["src/data.py"] == own
+    (tmp_path / "shared/ours.py").unlink()
+    with pytest.raises(ConfigError):
+        load.load_recipe(folder)
+    write(folder / "src/ours.py", "")  # one of its own: no other is needed
+    assert load.load_recipe(folder)
 
 
 def test_a_recipe_needs_its_program(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hackathon.config.load import load_rule_file
+from hackathon.config.load import load_recipe, load_rule_file, shared_files
 from hackathon.diagnosis import doubts
 from hackathon.logs.final import final_numbers
 from hackathon.runs.directory import RunDirectory
@@ -345,8 +345,7 @@ def test_one_process_needs_no_group(make: Make) -> None:
 
 
 def is_program(path: Path) -> bool:
-    own = path.name != "hackathon_runtime.py" and path.parent.name != "shared"
-    return own and "__main__" in path.read_text()
+    return path.parent.name != "shared" and "__main__" in path.read_text()
 
 
 FOLDERS = ("recipes/*/*.py", "tests/recipes/own_code/*.py", "team_projects/*/*.py")
@@ -356,7 +355,10 @@ PROGRAMS = sorted(path for pattern in FOLDERS for path in ROOT.glob(pattern) if 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_programs_that_train_together_are_not_doubted(make: Make, program: Path) -> None:
     run = make(2, **command("python", program.name))
-    for path in program.parent.glob("*.py"):
+    files = [*program.parent.glob("*.py")]
+    if (program.parent / "recipe.yaml").is_file():
+        files += shared_files(*load_recipe(program.parent)).values()
+    for path in files:
         (run.path / "source" / path.name).write_text(path.read_text())
     for rank in range(2):
         run.log(rank, f"rank {rank} of 2, world size 2")

@@ -92,7 +92,7 @@ def test_a_team_gets_from_its_program_to_a_script(used: Bundle) -> None:
     program.write_text("import torch.distributed as dist\ndist.init_process_group()\nprint('812.3 samples/s')\n")
     used.run("init", "--command", "python train.py --lr {lr}", "-p", "lr=0.1", "--cluster", "laptop")
     assert (used.home / "hackathon_runtime.py").read_bytes() == (
-        ROOT / "recipes" / "shared" / "hackathon_runtime.py"
+        ROOT / "hackathon" / "runtime" / "hackathon_runtime.py"
     ).read_bytes()
     assert "laptop" in used.run("check", "--processes", "2")[0]
     script = used.run("render", "torch-ddp", "--cluster", "slurm", "--nodes", "2")[0]

@@ -186,5 +186,5 @@ def test_installed_render(installed: Installed, tmp_path: Path) -> None:
 def test_installed_init(installed: Installed, tmp_path: Path) -> None:
     installed.run("init", "--recipe", "torch-ddp", "--copy", "digits", cwd=tmp_path)
     made = {path.name for path in (tmp_path / "digits").iterdir()}
-    assert {"project.yaml", "train.py", "hackathon_runtime.py"} <= made
+    assert {"project.yaml", "train.py", "hackathon_runtime.py", "data.py", "resnet.py"} <= made
     assert "torch-ddp" in (tmp_path / "digits" / "project.yaml").read_text()

@@ -11,11 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hackathon.cli.main import run
+from hackathon.config.load import list_recipes
 from hackathon.programs.training.diff import edited, unified
 from hackathon.programs.training.read import read_project
 from hackathon.programs.training.rules import MOST, RULES
 from hackathon.programs.training.situation import TrainingSituation
 from support.paths import ROOT
+from support.recipes import copy_recipe
 
 LARGE = TrainingSituation(processes=8, nodes=2, per_node=4, cluster="kumo", visible=("/work",), offline=True)
 HEAD = """\
@@ -513,13 +515,9 @@ def test_right_programs_have_no_findings(tmp_path: Path, name: str, situation: T
     assert found(tmp_path, "python train.py", {"train.py": RIGHT[name]}, situation) == {}
 
 
-def test_the_projects_own_programs_have_no_findings() -> None:
-    import yaml
-
-    places = [
-        (path.parent, f"python {yaml.safe_load(path.read_text())['entry']}")
-        for path in ROOT.glob("recipes/*/recipe.yaml")
-    ]
+def test_the_projects_own_programs_have_no_findings(tmp_path: Path) -> None:
+    recipes, _ = list_recipes()
+    places = [(copy_recipe(each.name, tmp_path / each.name), f"python {each.entry}") for each in recipes]
     places.append((ROOT / "team_projects" / "own-code", "python train_digits.py --lr {lr}"))
     assert len(places) >= 10
     for folder, command in places:

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.paths import ROOT
-
-RUNTIME = ROOT / "recipes" / "shared" / "hackathon_runtime.py"
+from support.paths import RUNTIME
 
 
 def _load() -> Any:

@@ -215,6 +215,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "手順には `requirements` か `packages` のどちらか一方を書いてください",
     ),
     "install_package": ("{name} is not a package", "{name} はパッケージ名ではありません"),
+    "shared_name": (
+        "{name} is not a file name: `shared` lists names without folders, such as data.py",
+        "{name} はファイル名ではありません。`shared` には data.py のように、フォルダを付けない名前を書いてください",
+    ),
+    "no_shared": (
+        "there is no shared file {name}; known: {known}",
+        "共有ファイル {name} はありません。あるもの: {known}",
+    ),
+    "no_shared_near": (
+        "there is no shared file {name}; did you mean `{near}`?",
+        "共有ファイル {name} はありません。「{near}」のことですか？",
+    ),
     "entry_outside": (
         "{name} must be inside the recipe's folder",
         "{name} はレシピのフォルダの中に置いてください",

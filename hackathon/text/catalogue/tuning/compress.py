@@ -31,8 +31,8 @@ MESSAGES = {
         "勾配の送り方のパラメータ（{names}。選択肢に none を含むもの）が宣言されていません",
     ),
     "no_hooks_hint": (
-        "The recipes torch-ddp and torch-ddp-tuned have one; copy their compression.py for your own program.",
-        "レシピ torch-ddp と torch-ddp-tuned にあります。自作プログラムでは、その compression.py をコピーして使ってください。",
+        "The recipes torch-ddp and torch-ddp-tuned have one. For your own program take compression.py out of the folder that `hackathon init --recipe torch-ddp --copy NEW_FOLDER` makes.",
+        "レシピ torch-ddp と torch-ddp-tuned にあります。自作プログラムでは、`hackathon init --recipe torch-ddp --copy 新しいフォルダ` が作る compression.py をコピーして使ってください。",
     ),
     "unknown_hook": (
         "the program has no hook {hook}; it has {hooks}",

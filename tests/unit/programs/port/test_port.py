@@ -74,7 +74,7 @@ def test_a_ported_program_is_not_ported_again(path: Path) -> None:
     assert (again.status, again.after, again.sure) == ("distributed", made.after, True)
 
 
-@pytest.mark.parametrize("recipe", ["torch-ddp/train.py", "torch-ddp/processes.py"])
+@pytest.mark.parametrize("recipe", ["torch-ddp/train.py", "shared/processes.py"])
 def test_distributed_programs_are_left_alone(recipe: str) -> None:
     made = port(SingleGpuProgram((RECIPES / recipe).read_bytes(), recipe))
     assert made.after == made.before
@@ -253,7 +253,7 @@ def test_a_long_program_is_refused() -> None:
 
 _SOURCES = [
     path.read_bytes()
-    for folder in ("recipes/torch-ddp", "recipes/horovod-keras", "tests/samples/port/programs")
+    for folder in ("recipes/torch-ddp", "recipes/shared", "recipes/horovod-keras", "tests/samples/port/programs")
     for path in sorted((ROOT / folder).glob("*.py"))
 ]
 _PIECES = st.sampled_from(

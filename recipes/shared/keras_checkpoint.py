@@ -51,7 +51,7 @@ def load(
     batch_size: int,
     me: Identity,
 ) -> tuple[int, int]:
-    """Return the epoch and batch to begin with, after taking up a checkpoint on every rank.
+    """Return the epoch and batch to begin with, after putting a checkpoint's variables into this process's.
 
     `resume`: `auto` takes the newest one if its training was not finished, `no` none, a path that one.
     """
