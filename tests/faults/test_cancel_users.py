@@ -58,7 +58,7 @@ def site(public_folder: Path) -> Iterator[Site]:
     for role, uid in UIDS.items():
         project = made.folder / role / "project"
         project.mkdir(parents=True)
-        text = "name: work\ncommand: sleep 3000\ncluster: laptop\nprocesses: 1\nwalltime: 01:00:00\n"
+        text = "name: work\ncommand: sleep 3000\ncluster: laptop\nlauncher: local\nprocesses: 1\nwalltime: 01:00:00\n"
         (project / "project.yaml").write_text(text)
         for path in (made.folder / role, project, project / "project.yaml"):
             os.chown(path, uid, uid)

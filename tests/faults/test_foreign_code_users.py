@@ -28,6 +28,7 @@ BODIES = (
 @pytest.fixture
 def place(public_folder: Path) -> Path:
     """A folder with a home for the tutor and a folder for the team, each of an account of its own."""
+    python_for_others()  # or skip: only root gives folders away
     for name, uid in (("team", TEAM), ("tutor", TUTOR)):
         folder = public_folder / name
         folder.mkdir(mode=0o755)

@@ -27,6 +27,7 @@ def owned(folder: Path, uid: int) -> None:
 @pytest.fixture
 def event(public_folder: Path) -> Path:
     """An event of the tutor's with two teams, each with a run of its own, in folders of three accounts."""
+    python_for_others()  # or skip: only root gives folders away
     folder = public_folder / "event"
     folder.mkdir()
     teams = [{"name": name} for name in ("alpha", "beta")]
