@@ -355,8 +355,14 @@ fi
 hk_event started ",\"rank\":$RANK,\"local_rank\":$LOCAL_RANK,\"pid\":$$"
 hk_began=1
 cd "$HK_SOURCE" || exit 78
-if [ "$LOCAL_RANK" -eq 0 ] && [ -f hackathon_runtime.py ]; then
-  (timeout 60 nice "${HK_PYTHON:-python}" hackathon_runtime.py environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 9>&- &)
+if [ "$LOCAL_RANK" -eq 0 ]; then
+  # beside the program; in place nothing is copied there, and PYTHONPATH leads to it
+  IFS=: read -r -a hk_folders <<<".:${PYTHONPATH:-}"
+  for hk_folder in "${hk_folders[@]}"; do
+    [ -f "$hk_folder/hackathon_runtime.py" ] || continue
+    (timeout 60 nice "${HK_PYTHON:-python}" "$hk_folder/hackathon_runtime.py" environment "$HK_RUN/env/$HK_HOST.json" >/dev/null 2>&1 9>&- &)
+    break
+  done
 fi
 if [ -n "$hk_stacks" ]; then
   HK_STACKS=$hk_stacks HK_STEPS=$hk_steps PYTHONPATH=$hk_python${PYTHONPATH:+:$PYTHONPATH} hk_run "${HK_COMMAND[@]}"

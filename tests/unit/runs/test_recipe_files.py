@@ -17,6 +17,7 @@ from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.rerun import differences, rerun
 from support.paths import RUNTIME, SHARED
+from support.patience import until
 
 RECIPE = "name: mine\nframework: none\nentry: train.py\nshared: [ours.py, learning_rate.py]\n"
 PROGRAM = "from hackathon_runtime import identity\nimport ours\nprint(identity().world_size, ours.NUMBER)\n"
@@ -108,6 +109,7 @@ def test_a_job_in_place_finds_them(project: Path) -> None:
     assert names(recipe) == {"recipe.yaml", "train.py"}
     subprocess.run(["bash", "job.sh"], cwd=made.path, capture_output=True, check=True)
     assert "2 first" in (made.path / "logs" / "rank-1.log").read_text()
+    until(lambda: [*(made.path / "env").glob("*.json")], "the record of the environment, which the runtime writes")
     assert names(recipe) - {"__pycache__"} == {"recipe.yaml", "train.py"}
     checked = printed("sha256sum", "--check", f"{made.path}/source.sha256", cwd=recipe)
     assert len(checked) == 5 and all(line.endswith(": OK") for line in checked)
