@@ -31,6 +31,16 @@ class Refusal(NamedTuple):
     """As in RefusedFileError."""
 
 
+class FolderEntry(NamedTuple):
+    """Something that lies in a folder."""
+
+    name: str
+    kind: str
+    """file, folder, link or other."""
+    state: os.stat_result | None
+    """Of a regular file that is still there."""
+
+
 class GuardedFolder(Beneath):
     """A directory whose files are read as somebody else's: what is refused is passed over like what is not there.
 
@@ -149,6 +159,20 @@ class GuardedFolder(Beneath):
             return {}
         finally:
             os.close(descriptor)
+
+    def entries(self, folder: str = "", most: int | None = ENTRIES) -> list[FolderEntry]:
+        """Return what lies in a folder below, sorted by name; `most` of it, or with None all.
+
+        Raises OSError when the folder cannot be listed.
+        """
+        descriptor = self.opened(folder, LISTED)
+        try:
+            with os.scandir(descriptor) as scanned:
+                listing = [FolderEntry(entry.name, kind := _kind(entry), _state(entry, kind))
+                           for entry in islice(scanned, most)]  # fmt: skip
+        finally:
+            os.close(descriptor)
+        return sorted(listing)
 
     def states(self, folder: str, most: int = ENTRIES) -> dict[str, os.stat_result | None]:
         """Return name → state of the regular files in a folder below, None behind the first `most`; no links."""
@@ -277,6 +301,13 @@ def _kind(entry: "os.DirEntry[str]") -> str:
         return "file" if entry.is_file(follow_symlinks=False) else "other"
     except OSError:
         return "other"
+
+
+def _state(entry: "os.DirEntry[str]", kind: str) -> os.stat_result | None:
+    try:
+        return entry.stat(follow_symlinks=False) if kind == "file" else None
+    except OSError:
+        return None
 
 
 def _read(descriptor: int, size: int) -> bytes:

@@ -23,8 +23,8 @@ COMMANDS = {
     },
     "jobs": {
         "check": "check", "submit": "run.submit", "render": "render", "shell": "machine.shell",
-        "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "adopt": "run.adopt", "lint": "lint",
-        "convert": "convert", "port": "port",
+        "compare": "study.compare", "publish": "publish", "rerun": "run.rerun", "fetch": "run.fetch",
+        "adopt": "run.adopt", "lint": "lint", "convert": "convert", "port": "port",
         "env": "machine.env", "data": "machine.data", "recipes": "recipes", "clean": "run.clean",
     },
     "speed": {
@@ -54,6 +54,7 @@ MEANT = {
     "measure": "scale", "bench": "scale", "benchmark": "scale", "forecast": "predict", "extrapolate": "predict",
     "hpo": "tune", "sweep": "tune", "optuna": "tune", "optimise": "tune", "optimize": "tune",
     "why": "diagnose", "debug": "diagnose", "trace": "profile", "profiler": "profile",
+    "download": "fetch", "copy": "fetch", "get": "fetch", "outputs": "fetch",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
 """Words that people try → what they look for, where the letters alone would suggest something else."""

@@ -15,6 +15,7 @@ from hackathon.profiling.meters import shares_of_run
 from hackathon.rehearsal.rehearsal import ended_by_us
 from hackathon.rehearsal.told import MetricPlace, places
 from hackathon.runs.directory import RunDirectory
+from hackathon.runs.outputs.record import lines, outputs_of
 from hackathon.runs.states import SUCCEEDED, RunStatus
 from hackathon.scaling.doubts import Doubt
 from hackathon.text.errors import RequestError
@@ -22,8 +23,7 @@ from hackathon.text.errors import RequestError
 CUT_OFF = frozenset({"check-failed"})
 """Doubts that a run which was ended early raises for that alone."""
 FILES = 20
-"""Files that a run left beside its program, and that are named."""
-_OURS = frozenset({"hackathon_runtime.py"})
+"""Files and folders that a run's program wrote, and that are named."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Understood:
     """MiB: the most that a GPU, or else the node, had in use."""
     doubts: tuple[Doubt, ...]
     written: tuple[tuple[str, int], ...]
-    """(path below the program's folder, bytes) of what it wrote there."""
+    """(path below the run's directory, bytes) of what its program wrote; that of a folder ends in `/`."""
     cause: Finding | None = None
     """Why it failed."""
     trouble: str = ""
@@ -80,6 +80,12 @@ class Understood:
     def good(self) -> bool:
         """Whether it ran until it had shown enough."""
         return self.state.state == SUCCEEDED or (self.ended != "" and bool(self.metrics))
+
+    @property
+    def beside_program(self) -> tuple[tuple[str, int], ...]:
+        """(path below the program's folder, bytes) of what it wrote there."""
+        inside = [(path.removeprefix("source/"), size) for path, size in self.written if path.startswith("source/")]
+        return tuple((path or "./", size) for path, size in inside)
 
     @property
     def throughput(self) -> ToldMetric | None:
@@ -165,26 +171,9 @@ def _memory(facts: RunFacts) -> Quantity:
 
 
 def written(run: RunDirectory) -> tuple[tuple[str, int], ...]:
-    """Return what a run wrote beside its program, the largest first: what lies there and is not in the snapshot."""
-    known = run.files.json("source.json")
-    files = known.get("files")
-    names = set(files) if isinstance(files, dict) else set()
-    if not names or known.get("in_place"):
-        return ()
-    found: list[tuple[str, int]] = []
-    folders = [""]
-    while folders and len(found) < 10 * FILES:
-        folder = folders.pop()
-        for entry, kind in run.files.kinds(f"source/{folder}".rstrip("/")).items():
-            name = f"{folder}{entry}"
-            if kind == "folder" and entry not in ("__pycache__", ".git") and name.count("/") < 6:
-                folders.append(f"{name}/")
-            elif kind == "file" and name not in names and entry not in _OURS and not entry.endswith(".pyc"):
-                try:
-                    found.append((name, (run.path / "source" / name).stat().st_size))
-                except OSError:
-                    continue
-    return tuple(sorted(found, key=lambda each: -each[1])[:FILES])
+    """Return what a run's program wrote in its folder, the largest first; folders with many files as one."""
+    listing = lines(outputs_of(run).files)
+    return tuple((line.path or "./", line.size) for line in listing[:FILES])
 
 
 def same_work(all_of_them: Sequence[Understood]) -> list[tuple[Understood, Doubt]]:

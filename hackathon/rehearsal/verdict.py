@@ -9,6 +9,7 @@ from hackathon.programs.scripts.findings import LintReport
 from hackathon.rehearsal.understood import ToldMetric, Understood, same_work
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import message
+from hackathon.text.units import format_size
 
 _PLACE = re.compile(r"(.+):(\d+)\Z")
 
@@ -68,9 +69,10 @@ def _of_run(seen: Understood) -> list[RehearsalFinding]:
         made.append(_finding(seen, "no-throughput", "error", metric=seen.metric))
     elif seen.throughput.sure == "unsure" and seen.processes > 1:
         made.append(_unsure(seen, seen.throughput))
-    if seen.written:
-        names = ", ".join(name for name, _ in seen.written[:3])
-        made.append(_finding(seen, "written-inside", "warning", files=names, count=len(seen.written)))
+    if seen.beside_program:
+        names = [f"{name} ({format_size(size)})" for name, size in seen.beside_program[:3]]
+        more = ["…"] if seen.beside_program[3:] else []
+        made.append(_finding(seen, "written-inside", "warning", files=", ".join([*names, *more])))
     return made
 
 

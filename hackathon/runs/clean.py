@@ -12,18 +12,18 @@ from pathlib import Path
 from hackathon.runs import chain
 from hackathon.runs.directory import PARTIAL, REMOVED, RunDirectory, find_runs
 from hackathon.runs.markers import read_final, read_markers
+from hackathon.runs.outputs.record import is_over, lines, outputs_of, record
+from hackathon.runs.outputs.walk import RECORD, SOURCE, OutputFile, RecordedSource, walk
 from hackathon.runs.states import ENDED, SUCCEEDED
 from hackathon.runs.study import FOLDER
-from hackathon.text.files import read_json
-from hackathon.text.json_fields import mapping_of, number, text_of
+from hackathon.text.errors import RequestError
+from hackathon.text.json_fields import number, text_of
 
 PARTIAL_AGE = 3600.0
 """Seconds after which a hidden half-made directory belongs to nobody: making one takes seconds."""
 OLD = 86_400.0
 """Seconds after its end that a failed run is kept in any case."""
 CACHES = frozenset({"__pycache__", ".pytest_cache", ".ipynb_checkpoints"})
-CHECKPOINT_FOLDERS = frozenset({"checkpoints", "checkpoint", "lightning_logs", "snapshots"})
-CHECKPOINT_ENDINGS = (".pt", ".pth", ".ckpt", ".safetensors", ".h5", ".npz")
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,22 @@ class Candidate:
 
     path: Path
     reason: str
-    """partial, failed, never_submitted, checkpoint, source, cache: `message(f"runs.clean_{reason}")` tells a person."""
+    """partial, failed, never_submitted, source, cache, output or changed_source; `outputs.reason_<reason>` says it."""
     size: int
     """Bytes on the disk."""
+    files: tuple[Path, ...] | None = None
+    """What goes of a folder, and with it folders that are empty then; None: all of it."""
+    outputs: tuple[OutputFile, ...] = ()
+    """What the program wrote and goes with it."""
+
+
+@dataclass(frozen=True)
+class KeptOutputs:
+    """What the program of a run wrote, which a clean-up leaves alone."""
+
+    run: RunDirectory
+    count: int
+    size: int
 
 
 def candidates(
@@ -42,9 +55,9 @@ def candidates(
 ) -> list[Candidate]:
     """Return what can go from a project's runs and studies; nothing of a run that a job may still use.
 
-    Always: half-made directories older than an hour; of sealed runs the checkpoints and caches. `failed`: whole runs
-    that ended without success a day ago, or were made a day ago and never submitted. `sources`: the snapshots of sealed
-    runs (which cannot be run again then).
+    Always: half-made directories older than an hour; of sealed runs the caches. `failed`: whole runs that ended without
+    success a day ago, with what their programs wrote, or were made a day ago and never submitted. `sources`: the
+    snapshots of sealed runs (which cannot be run again then), as far as they are what was recorded.
     """
     moment = time.time() if now is None else now
     found = [
@@ -57,10 +70,47 @@ def candidates(
             continue
         whole = _whole_run(run, moment) if failed else None
         if whole is not None:
-            found.append(Candidate(run.path, whole, disk_size(run.path)))
+            found.append(Candidate(run.path, whole, disk_size(run.path), outputs=walk(run, None, None).files))
         elif read_final(run) is not None:
-            found += _parts(run, sources)
+            found += _caches(run)
+            if sources:
+                found += _source(run)
     return found
+
+
+def output_candidates(run: RunDirectory) -> list[Candidate]:
+    """Return all that the program of a run wrote: single files, and folders with many as one.
+
+    Raises RequestError for a run of somebody else, and for one that is not over.
+    """
+    if not run.owned():
+        raise RequestError("outputs.not_yours", run=run.id)
+    if not is_over(run):
+        raise RequestError("outputs.not_over", run=run.id)
+    recorded = {f"{SOURCE}/{name}" for name in RecordedSource(run).hashes}
+    files = walk(run, None, None).files
+    listing = [
+        *(("changed_source", line) for line in lines([output for output in files if output.path in recorded])),
+        *(("output", line) for line in lines([output for output in files if output.path not in recorded])),
+    ]
+    named = []
+    for reason, line in listing:
+        paths = tuple(run.path / output.path for output in line.files)
+        named.append(Candidate(run.path / line.path, reason, sum(map(disk_size, paths)), paths, line.files))
+    return named
+
+
+def kept_outputs(project: Path, chosen: Sequence[Candidate]) -> list[KeptOutputs]:
+    """Return what the programs of the user's sealed runs wrote and no candidate contains, the largest first."""
+    going = {candidate.path for candidate in chosen}
+    kept = []
+    for run in find_runs(project / "runs"):
+        if run.path in going or not run.owned() or read_final(run) is None:
+            continue
+        outputs = outputs_of(run)
+        if outputs.files:
+            kept.append(KeptOutputs(run, len(outputs.files), outputs.size))
+    return sorted(kept, key=lambda one: -one.size)
 
 
 def remove(chosen: Sequence[Candidate], project: Path) -> int:
@@ -68,9 +118,16 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
 
     Each is looked at again: it must lie below the project's runs or studies without a link on the way, belong to the
     user, and not be part of an open run. A link is removed, never what it leads to. What cannot be removed stays.
+    `outputs.json` of the runs says afterwards what is left.
     """
     freed = 0
+    emptied: set[Path] = set()
     for candidate in chosen:
+        if candidate.files is not None:
+            freed += _remove_files(candidate, project)
+            if candidate.outputs:
+                emptied.add(_top(candidate.path, project / "runs"))
+            continue
         if not _still_removable(candidate, project):
             continue
         with contextlib.suppress(OSError):
@@ -88,7 +145,47 @@ def remove(chosen: Sequence[Candidate], project: Path) -> int:
                         _keep_bill(hidden, project / "runs" / REMOVED / candidate.path.name)
                 shutil.rmtree(path)
             freed += candidate.size
+    for folder in emptied:
+        run = RunDirectory(folder)
+        if (folder / RECORD).exists() and run.owned() and is_over(run):
+            record(run)
     return freed
+
+
+def _remove_files(candidate: Candidate, project: Path) -> int:
+    """Remove the files of a candidate and the folders that become empty; return the bytes freed."""
+    freed = 0
+    folders: set[Path] = set()
+    run = _top(candidate.path, project / "runs")
+    if not _allows_removal(run, candidate.reason):
+        return 0
+    for path in map(_plain, candidate.files or ()):
+        if not _is_own(path, project.absolute() / "runs"):
+            continue
+        size = disk_size(path)
+        with contextlib.suppress(OSError):
+            path.unlink()
+            freed += size
+            folders.add(path.parent)
+    for folder in folders:
+        while folder.is_relative_to(run) and folder != run:
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+            folder = folder.parent
+    return freed
+
+
+def _plain(path: Path) -> Path:
+    """Return a path of a run as one that is good for writing."""
+    return Path(str(path)).absolute()
+
+
+def _top(path: Path, folder: Path) -> Path:
+    """Return the run's directory that a path below the folder `runs` lies in."""
+    folder = folder.absolute()
+    return folder / _plain(path).relative_to(folder).parts[0]
 
 
 def _keep_bill(run: Path, place: Path) -> None:
@@ -135,60 +232,70 @@ def _whole_run(run: RunDirectory, now: float) -> str | None:
     return "failed" if text_of(final["state"]) in ENDED - {SUCCEEDED} and now - ended > OLD else None
 
 
-def _parts(run: RunDirectory, sources: bool) -> Iterator[Candidate]:
-    """Yield the parts of a sealed run that can go."""
-    source = run.path / "source"
-    if sources and source.is_dir() and not source.is_symlink():
-        yield Candidate(source, "source", disk_size(source))
-    record = read_json(run.path / "source.json")
-    known = frozenset({*mapping_of(mapping_of(record).get("files")), *mapping_of(mapping_of(record).get("links"))})
-    for top in (run.path / "checkpoints", source):
-        if top == source and sources:
-            continue
-        yield from _below(top, source, known)
+def _source(run: RunDirectory) -> Iterator[Candidate]:
+    """Yield the snapshot of a sealed run, as far as it is what was recorded: what the program wrote there stays."""
+    source = RecordedSource(run)
+    if not source.copied:
+        return
+    top = run.path / SOURCE
+    files = [top / name for name in source.hashes if source.has_recorded_content(name)]
+    files += [top / name for name, target in source.links.items() if _leads(top / name, target)]
+    if files:
+        yield Candidate(top, "source", sum(map(disk_size, files)), tuple(files))
 
 
-def _below(top: Path, source: Path, known: frozenset[str]) -> Iterator[Candidate]:
-    """Yield checkpoints and caches at or below a folder; what was part of the snapshot is source, whatever its name."""
-    waiting = [top]
+def _leads(path: Path, target: str) -> bool:
+    try:
+        return str(path.readlink()) == target
+    except (OSError, ValueError):
+        return False
+
+
+def _caches(run: RunDirectory) -> Iterator[Candidate]:
+    """Yield the folders with caches in a sealed run's checkpoints and source that are not part of its source."""
+    source = RecordedSource(run)
+    tops = [run.path / "checkpoints", *([run.path / SOURCE] if source.copied else [])]
+    waiting = [top for top in tops if not top.is_symlink() and top.is_dir()]
     while waiting:
-        path = waiting.pop()
-        name = str(path.relative_to(source)) if path.is_relative_to(source) else ""
-        if path.is_symlink() or name in known:
-            continue
-        if path.is_dir():
-            inside = any(entry.startswith(f"{name}/") for entry in known) if name else False
-            if path.name in CACHES:
+        folder = waiting.pop()
+        for entry in reversed(folder.names()):
+            path = folder / entry
+            if path.is_symlink() or not path.is_dir():
+                continue
+            name = f"{path.relative_to(run.path)}/"
+            if path.name in CACHES and not source.has(name):
                 yield Candidate(path, "cache", disk_size(path))
-            elif path.name in CHECKPOINT_FOLDERS and not inside:
-                yield Candidate(path, "checkpoint", disk_size(path))
             else:
-                with contextlib.suppress(OSError):
-                    waiting += sorted(path.iterdir(), reverse=True)
-        elif path.suffix in CHECKPOINT_ENDINGS:
-            yield Candidate(path, "checkpoint", disk_size(path))
+                waiting.append(path)
 
 
 def _still_removable(candidate: Candidate, project: Path) -> bool:
     """Return whether a candidate may be removed now."""
     path = candidate.path.absolute()
     for folder in (project.absolute() / "runs", project.absolute() / FOLDER):
-        if not path.is_relative_to(folder) or path == folder or ".." in path.parts:
-            continue
-        try:
-            if path.parent.resolve() != folder.resolve() / path.parent.relative_to(folder):
-                return False  # a link on the way
-            if path.lstat().st_uid != os.geteuid():
-                return False
-        except OSError:
-            return False
-        top = folder / path.relative_to(folder).parts[0]
-        if top.name.startswith(PARTIAL):
-            return True
-        run = RunDirectory(top)
-        if chain.in_use(run):
-            return False
-        if read_final(run) is not None:
-            return folder.name == "runs"
-        return candidate.reason == "never_submitted" and read_markers(run).submitting is None
+        if _is_own(path, folder):
+            return _allows_removal(folder / path.relative_to(folder).parts[0], candidate.reason)
     return False
+
+
+def _is_own(path: Path, folder: Path) -> bool:
+    """Return whether a path lies below a folder without a link on the way, and what is there is the user's."""
+    if not path.is_relative_to(folder) or path == folder or ".." in path.parts:
+        return False
+    try:
+        direct = path.parent.resolve() == folder.resolve() / path.parent.relative_to(folder)
+        return direct and path.lstat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
+def _allows_removal(top: Path, reason: str) -> bool:
+    """Return whether something may be removed of a directory among the runs or studies, whose job may run again."""
+    if top.name.startswith(PARTIAL):
+        return True
+    run = RunDirectory(top)
+    if chain.in_use(run):
+        return False
+    if read_final(run) is not None:
+        return top.parent.name == "runs"
+    return reason == "never_submitted" and read_markers(run).submitting is None

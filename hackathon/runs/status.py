@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, MutableMapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs import after, events, job_owner
 from hackathon.runs.directory import RunDirectory, file_mode
 from hackathon.runs.markers import Markers, read_final, read_markers
+from hackathon.runs.outputs.record import record_if_over
 from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunStatus, decide
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
@@ -288,9 +290,10 @@ def _fold(one: _Looked) -> dict[str, Any]:
 def _worth_keeping(before: dict[str, Any], kept: dict[str, Any]) -> bool:
     """Return whether to write: something but the time changed, or the time is a minute old."""
     times = ("t", "absent_t")
-    if {**before, "t": 0, "absent_t": 0} != {**kept, "t": 0, "absent_t": 0}:
-        return True
-    return any((number(kept.get(name)) or 0.0) - (number(before.get(name)) or 0.0) >= ABSENT_APART for name in times)
+    changed = {**before, "t": 0, "absent_t": 0} != {**kept, "t": 0, "absent_t": 0}
+    return changed or any(
+        (number(kept.get(name)) or 0.0) - (number(before.get(name)) or 0.0) >= ABSENT_APART for name in times
+    )
 
 
 def _absent_long_enough(one: _Looked) -> bool:
@@ -331,12 +334,9 @@ def _valid(one: _Looked) -> JobState | None:
 def job_state(kept: dict[str, Any]) -> JobState | None:
     """Return the scheduler's word from a `client/seen.json`, None when it has none."""
     values = {name: value for name, value in kept.items() if name in _JOB_FIELDS}
-    if not values.get("state"):
-        return None
-    try:
-        return JobState(**{**values, "hosts": tuple(values.get("hosts") or ())})
-    except TypeError:
-        return None
+    with suppress(TypeError):
+        return JobState(**{**values, "hosts": tuple(values.get("hosts") or ())}) if values.get("state") else None
+    return None
 
 
 def _state(run: RunDirectory, write: bool) -> str:
@@ -366,7 +366,7 @@ def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
 
 
 def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
-    """Write `final.json` and return the sealed state; a directory that cannot be written keeps its open end."""
+    """Write `final.json` and `outputs.json`, return the sealed state; a directory that cannot be written stays open."""
     hosts = events.hosts(run.path, found.attempt) or found.hosts
     found = replace(found, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
     final = {**found.to_json(), "sealed": now}
@@ -380,6 +380,7 @@ def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
         run.files.appeared("final.json")
     except OSError:
         return replace(found, sealed=False)
+    record_if_over(run)
     return found
 
 
@@ -394,7 +395,5 @@ def _unsealed(run: RunDirectory) -> bool:
 
 def _keep(run: RunDirectory, seen: dict[str, Any]) -> None:
     """Write `client/seen.json`; a full disk or a foreign directory costs only the memory of this answer."""
-    try:
+    with suppress(OSError):
         run.write_client("seen", seen)
-    except OSError:
-        pass

@@ -100,6 +100,28 @@ def test_the_site_shows_logs_lines_and_differences_only_where_the_event_allows_i
     assert "step 390 loss" in live and "+    lr = 0.8" in live
 
 
+def test_what_the_program_wrote_is_listed_and_goes_out_with_the_source_only(tmp_path: Path) -> None:
+    run = write_rich(tmp_path / "train")
+    for number in range(25):
+        (run / f"source/plots/{number}").mkdir(parents=True)
+        (run / f"source/plots/{number}/loss.png").write_bytes(b"x" * 40)
+    (run / f"source/model{HOSTILE.replace('/', '')[:40]}.pth").write_bytes(b"x" * 3000)
+    source = source_of(tmp_path / "train", live=True)
+    view = view_of(source, run)
+    assert view.written is not None and (view.written.count, view.written.size) == (26, "4.0 kB")
+    assert [size for _, size in view.written.lines] == ["3.0 kB", "1.0 kB"]
+    assert view.written.lines[1][0].startswith("source/plots/ (25 files")
+    page = html_of(source, view.key)
+    assert "source/plots/" in Page(page).text and "<script>alert" not in page
+    check_structure(page)
+    assert not (run / "outputs.json").exists()  # a page only looks
+    site = source_of(tmp_path / "train")
+    assert "source/plots/" not in html_of(site, view.key)
+    assert "source/plots/" in html_of(replace(site, event=Event("E", publish=Publish(source=True))), view.key)
+    summary = replace(view.summary, state="RUNNING", ended=None)
+    assert view_of(replace(source, summaries=(summary,)), run).written is None
+
+
 def _with(summary: Any, state: str, told: dict[str, CauseText]) -> Any:
     return replace(summary, state=state, told=told, part="nccl", ended=None if state == "RUNNING" else summary.ended)
 

@@ -1,40 +1,105 @@
 """`hackathon clean`: what can go, with sizes; asks first."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from hackathon.cli.options import named, runs_folder
+from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.runs.clean import Candidate
+
+KEPT_RUNS = 5
+"""Runs that are named whose outputs stay."""
 
 
 @named("clean")
 @click.option("--failed", is_flag=True, help=message("help.option_failed"))
 @click.option("--sources", is_flag=True, help=message("help.option_sources"))
+@click.option("--outputs", "names", metavar="RUN", multiple=True, help=message("help.option_outputs"))
 @click.option("--yes", is_flag=True, help=message("help.option_yes"))
-def command(failed: bool, sources: bool, yes: bool) -> None:
+def command(failed: bool, sources: bool, names: tuple[str, ...], yes: bool) -> None:
     import sys
 
-    from hackathon.cli.show import echo_table
     from hackathon.runs.clean import candidates, remove
 
     project = runs_folder().parent
-    found = candidates(project, failed=failed, sources=sources)
-    if not found:
+    going = _outputs(names)
+    if failed or sources or not names:
+        others = candidates(project, failed=failed, sources=sources)
+        runs = [candidate.path for candidate in others if candidate.reason == "failed"]
+        going = [one for one in going if not any(one.path.is_relative_to(path) for path in runs)] + others
+    if going:
+        _show(going, project)
+    elif names:
+        click.echo(message("outputs.nothing_to_delete"), err=True)
+    else:
         click.echo(message("cli.clean_nothing", folder=project), err=True)
+    if not names:
+        _show_kept(going, project)
+    if not going:
         return
-    echo_table(
-        [message("cli.what"), message("cli.size"), ""],
-        [
-            [str(each.path.relative_to(project)), format_size(each.size), message(f"runs.clean_{each.reason}")]
-            for each in found
-        ],
-    )
-    size = format_size(sum(each.size for each in found))
+    size = format_size(sum(candidate.size for candidate in going))
     if not yes:
         if not sys.stdin.isatty():
             click.echo(message("cli.clean_not_asked"), err=True)
             return
-        if not click.confirm(message("cli.clean_ask", count=len(found), size=size), err=True):
+        if not click.confirm(message("cli.clean_ask", count=len(going), size=size), err=True):
             return
-    freed = remove(found, project)
+    freed = remove(going, project)
     click.echo(message("cli.clean_done", size=format_size(freed)))
+
+
+def _outputs(names: Sequence[str]) -> "list[Candidate]":
+    """Return what the programs of the named runs wrote, each run once."""
+    from hackathon.runs.clean import output_candidates
+    from hackathon.runs.directory import RunDirectory, find_run
+    from hackathon.runs.status import status
+
+    folder = runs_folder()
+    runs = list(dict.fromkeys(find_run(name, folder) for name in names))
+    for run in runs:
+        if run.path.parent.resolve() != folder.resolve():
+            raise RequestError("outputs.other_project", run=run.id, folder=folder)
+    status(runs, ask=False)  # one that has ended is sealed
+    return [candidate for run in runs for candidate in output_candidates(RunDirectory(folder / run.id))]
+
+
+def _show(going: "Sequence[Candidate]", project: Path) -> None:
+    """Print what would go, with sizes; below a run, what its program wrote."""
+    from hackathon.cli.show import echo_table
+    from hackathon.runs.outputs.record import OutputLine, lines
+
+    rows: list[list[str]] = []
+    for candidate in going:
+        path = str(candidate.path.relative_to(project))
+        if candidate.files is not None and len(candidate.outputs) > 1:
+            run = "/".join(path.split("/")[:2])
+            folder = f"{path}/".removeprefix(f"{run}/")
+            path = f"{run}/{OutputLine(folder, candidate.outputs).text}"
+        rows.append([path, format_size(candidate.size), message(f"outputs.reason_{candidate.reason}")])
+        if candidate.files is None:
+            rows += [[f"  {line.text}", format_size(line.size), message("outputs.reason_output")]
+                     for line in lines(candidate.outputs)]  # fmt: skip
+    echo_table([message("cli.what"), message("cli.size"), ""], rows)
+
+
+def _show_kept(going: "Sequence[Candidate]", project: Path) -> None:
+    """Say what programs wrote and is left alone."""
+    from hackathon.runs.clean import kept_outputs
+
+    kept = kept_outputs(project, going)
+    if not kept:
+        return
+    size = format_size(sum(one.size for one in kept))
+    click.echo(message("outputs.kept", count=len(kept), size=size), err=True)
+    for one in kept[:KEPT_RUNS]:
+        text = message("outputs.kept_run", run=one.run.id, count=one.count, size=format_size(one.size))
+        click.echo(f"  {text}", err=True)
+    if len(kept) > KEPT_RUNS:
+        click.echo("  " + message("outputs.kept_more", count=len(kept) - KEPT_RUNS), err=True)

@@ -8,6 +8,7 @@ import click
 
 from hackathon.cli.program_findings import COLORS, Reports
 from hackathon.text.messages import message
+from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
     from hackathon.jobs.plan import Plan
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 OWN_WORDS = ("meter", "pattern", "words")
 """Ways to tell a metric that have a text of their own; others are titles of formats."""
+WRITTEN = 5
+"""Files and folders that are named of what a run's program wrote."""
 SHOWN = 120
 """Letters of a log's line that are shown."""
 
@@ -107,6 +110,9 @@ def _lines(seen: "Understood") -> Iterator[str]:
     yield "  " + message("rehearsal.step", what=_said(seen.step, _step))
     yield "  " + message("rehearsal.batch", what=_batch(seen))
     yield "  " + message("rehearsal.memory", what=_said(seen.memory, "{:,.0f} MiB".format))
+    if seen.written:
+        names = [f"{name} ({format_size(size)})" for name, size in seen.written[:WRITTEN]]
+        yield "  " + message("rehearsal.written", files=", ".join([*names, *(["…"] if seen.written[WRITTEN:] else [])]))
     if seen.processes > 1:
         key = next((f"data_{each.id.replace('-', '_')}" for each in seen.doubts if each.id in _DATA), "data_unknown")
         yield "  " + message("rehearsal.data", what=message(f"rehearsal.{key}"))
@@ -208,5 +214,5 @@ def _run_json(seen: "Understood") -> dict[str, Any]:
         ],
         "seconds_per_step": quantity(seen.step), "samples_per_step": quantity(seen.batch),
         "memory_mib": quantity(seen.memory), "doubts": [each.to_json() for each in seen.doubts],
-        "written": [{"path": name, "bytes": size} for name, size in seen.written],
+        "written": [{"path": name.removeprefix("source/"), "bytes": size} for name, size in seen.written],
     }  # fmt: skip

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 SHOWN = 20
+SHOWN_OUTPUTS = 3
+"""Runs that may be named for each to be shown with what its program wrote."""
 SHOWN_CAUSES = 3
 """Failed runs whose cause is told when a wait is over."""
 
@@ -40,13 +42,17 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         import json
         from dataclasses import asdict
 
+        from hackathon.cli.run.outputs_shown import outputs_json
         from hackathon.runs.chain import segment_of
+        from hackathon.runs.outputs.record import outputs_of
 
+        with_outputs = {run.id for run in _with_outputs(names, runs, states)}
         rows = [
             {
                 **asdict(state),
                 **({"segment": asdict(segment)} if (segment := segment_of(run)) else {}),
                 **({"finding": finding.to_json()} if (finding := findings.get(run.id)) else {}),
+                **({"outputs": outputs_json(outputs_of(run))} if run.id in with_outputs else {}),
             }
             for run, state in zip(runs, states, strict=True)
         ]
@@ -72,6 +78,10 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
             for run, state in zip(runs, states, strict=True)
         ],
     )
+    for run in _with_outputs(names, runs, states):
+        from hackathon.cli.run.outputs_shown import show_outputs
+
+        show_outputs(run)
     for problem in sorted({state.problem for state in states if state.problem}):
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
     if waiting:
@@ -80,6 +90,15 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
         for run, state in failed[:SHOWN_CAUSES]:
             show_cause(run, state)
+
+
+def _with_outputs(
+    names: tuple[str, ...], runs: "list[RunDirectory]", states: "list[RunStatus]"
+) -> "list[RunDirectory]":
+    """Return the runs that are shown with what their programs wrote: those that ended, of a few that are named."""
+    if not names or len(runs) > SHOWN_OUTPUTS:
+        return []
+    return [run for run, state in zip(runs, states, strict=True) if not state.open]
 
 
 def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:

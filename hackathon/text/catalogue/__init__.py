@@ -41,6 +41,7 @@ FOLDERS = {
     "microbatch": "tuning",
     "notify": "notify",
     "now": "web",
+    "outputs": "runs",
     "plan": "parallel",
     "port": "programs",
     "predict": "prediction",

@@ -16,6 +16,8 @@ from hackathon.profiling.meters import shares_of_run
 from hackathon.profiling.points import run_json
 from hackathon.profiling.sentences import sentences
 from hackathon.runs.directory import RunDirectory, files_of
+from hackathon.runs.outputs.record import lines as output_lines
+from hackathon.runs.outputs.record import outputs_of
 from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCCEEDED
 from hackathon.text.units import format_size
 from hackathon.usage.usage import Amount, Ledger
@@ -42,6 +44,10 @@ DIFF = 100_000
 """Letters of `source.diff` that are shown."""
 CHILDREN = 8
 """Runs that follow this one which are named."""
+WRITTEN = 20
+"""Lines with files and folders that its program wrote."""
+LOOKED_AT, LOOK = 1000, 1.0
+"""Files and seconds of a look at what a program wrote, where that is not recorded."""
 COMPARABLE = 20
 """Other runs of the project that are offered beside this one."""
 
@@ -79,6 +85,17 @@ class Origin:
     in_place: bool
     diff: tuple[tuple[str, str], ...]
     """(kind, line) of `source.diff`; kind: add, gone, place, head, same."""
+
+
+@dataclass(frozen=True)
+class WrittenFiles:
+    """What the program wrote."""
+
+    count: int
+    size: str
+    complete: bool
+    lines: tuple[tuple[str, str], ...]
+    """(file, or folder with its number of files; size as text), the largest first."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +147,8 @@ class RunPage:
     """Other runs of its project, the newest first."""
     texts: tuple[tuple[str, str], ...] = ()
     """What it told at its end in words, such as the digest of its weights."""
+    written: WrittenFiles | None = None
+    """None where its program wrote nothing, has not ended or publishes no source."""
     refused: tuple[str, ...] = ()
     """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
 
@@ -211,6 +230,7 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         source=_source(inside, with_diff=with_source),
         study=key_of(summary.project, summary.study) if summary.study else "",
         texts=tuple(end_texts(inside)),
+        written=_written(RunDirectory(path)) if with_source and not going else None,
         refused=tuple(each.name for each in RunDirectory(path).refused()),
         **_others(source, summary),
     )
@@ -306,6 +326,14 @@ def _source(inside: GuardedFolder, *, with_diff: bool) -> Origin:
         bool(record.get("in_place")),
         tuple(marked(clean.block(diff, DIFF).splitlines())),
     )
+
+
+def _written(run: RunDirectory) -> WrittenFiles | None:
+    outputs = outputs_of(run, write=False, most_files=LOOKED_AT, most_seconds=LOOK)
+    if not outputs.files:
+        return None
+    listing = tuple((each.text, format_size(each.size)) for each in output_lines(outputs.files)[:WRITTEN])
+    return WrittenFiles(len(outputs.files), format_size(outputs.size), outputs.complete, listing)
 
 
 def marked(lines: Sequence[str]) -> list[tuple[str, str]]:

@@ -96,6 +96,7 @@ COMMANDS = (
     "diagnose {failed} --bundle {out}.tar.gz", "compare {good} {failed} --no-ask", "predict --processes 4",
     "rerun {good} --dry-run",
     "publish --to {out} --no-ask", "top --once --no-ask", "top --once --no-ask --json", "clean",
+    "status {good} --no-ask", "fetch {good} --to {out}-files", "clean --outputs {good}",
 )  # fmt: skip
 
 

@@ -287,17 +287,17 @@ def test_only_old_half_made_directories_go(tmp_path: Path, run: RunDirectory) ->
     assert sorted(path.name for path in runs.iterdir()) == [".partial-new", run.id]
 
 
-def test_checkpoints_and_caches_of_sealed_runs(tmp_path: Path, run: RunDirectory) -> None:
+def test_caches_of_sealed_runs_and_no_checkpoints(tmp_path: Path, run: RunDirectory) -> None:
     for name in ("checkpoints/last.pt", "source/out/model.pt", "source/__pycache__/x.pyc", "source/results.txt"):
         (run.path / name).parent.mkdir(parents=True, exist_ok=True)
         (run.path / name).write_text("x")
     assert candidates(tmp_path / "project") == []  # not sealed: a job may still use them
     _seal(run, "SUCCEEDED")
     found = candidates(tmp_path / "project")
-    assert _reasons(found) == {"checkpoints": "checkpoint", "model.pt": "checkpoint", "__pycache__": "cache"}
+    assert _reasons(found) == {"__pycache__": "cache"}
     remove(found, tmp_path / "project")
-    assert not (run.path / "checkpoints").exists()
-    assert (run.path / "source" / "train.py").exists() and (run.path / "source" / "results.txt").exists()
+    for name in ("checkpoints/last.pt", "source/out/model.pt", "source/train.py", "source/results.txt"):
+        assert (run.path / name).exists()
 
 
 def test_a_checkpoint_that_was_part_of_the_source_stays(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_links_are_never_followed(tmp_path: Path, run: RunDirectory) -> None:
     linked = run.path.parent / "linked"
     linked.symlink_to(precious)
     hostile = [
-        Candidate(path, "checkpoint", 1)
+        Candidate(path, "cache", 1)
         for path in (
             linked / "checkpoints", run.path / "source" / "data" / "checkpoints", precious, tmp_path / "project",
             run.path.parent, run.path / ".." / ".." / "train.py", tmp_path / "project" / "train.py", Path("/etc/hosts"),
@@ -363,11 +363,13 @@ def test_links_are_never_followed(tmp_path: Path, run: RunDirectory) -> None:
 
 
 def test_what_was_sealed_when_listed_and_runs_again_stays(tmp_path: Path, run: RunDirectory) -> None:
-    (run.path / "checkpoints").mkdir()
+    (run.path / "checkpoints" / "__pycache__").mkdir(parents=True)
     _seal(run, "SUCCEEDED")
-    found = candidates(tmp_path / "project")
+    found = candidates(tmp_path / "project", sources=True)
+    assert _reasons(found) == {"__pycache__": "cache", "source": "source"}
     (run.path / "final.json").unlink()
-    assert remove(found, tmp_path / "project") == 0 and (run.path / "checkpoints").exists()
+    assert remove(found, tmp_path / "project") == 0
+    assert (run.path / "checkpoints" / "__pycache__").exists() and (run.path / "source" / "train.py").exists()
 
 
 def test_other_people_s_runs_stay(tmp_path: Path, run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,17 +124,18 @@ def test_cancel_begins_with_the_last(runs: list[RunDirectory]) -> None:
 def test_checkpoints_stay_while_a_segment_may_need_them(runs: list[RunDirectory]) -> None:
     kept = runs[0].path / "checkpoints"
     kept.mkdir()
+    (kept / "last.pt").write_text("weights")
     project_folder = runs[0].path.parents[1]
     for run in runs[:2]:
         write_json(run.path / "final.json", {"state": "TIMEOUT", "t_ended": 1.0, "sealed": 1.0})
     assert chain.in_use(runs[0])
     assert clean.candidates(project_folder, failed=True) == []
     write_json(runs[2].path / "final.json", {"state": "SUCCEEDED", "t_ended": 1.0, "sealed": 1.0})
-    found = clean.candidates(project_folder)
-    assert kept in [candidate.path for candidate in found]
+    found = clean.output_candidates(runs[0])
+    assert [candidate.path for candidate in found] == [kept / "last.pt"]
     (runs[2].path / "final.json").unlink()
     clean.remove(found, project_folder)
-    assert kept.exists()
+    assert (kept / "last.pt").exists()
 
 
 def test_curves_are_joined_by_step(runs: list[RunDirectory]) -> None:

@@ -3,6 +3,7 @@
 from hackathon.text.catalogue.cli._help_clusters import CLUSTERS
 from hackathon.text.catalogue.cli._help_data import DATA
 from hackathon.text.catalogue.cli._help_event import EVENT
+from hackathon.text.catalogue.cli._help_outputs import OUTPUTS
 from hackathon.text.catalogue.cli._help_pages import PAGES
 from hackathon.text.catalogue.cli._help_rules import RULES
 from hackathon.text.catalogue.cli._help_scripts import SCRIPTS
@@ -316,29 +317,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "このツールを使わずに投入したジョブを実行として取り込み、status・logs・results で扱えるようにします。\n\n\b\n"
         "  hackathon adopt 123456\n  hackathon adopt ~/old-run-folder",
     ),
-    "clean_short": (
-        "List deletable files with their sizes, and delete them on request.",
-        "削除できるものを大きさとともに表示し、確認して削除",
-    ),
-    "clean_help": (
-        "List deletable files with their sizes, and ask before deleting anything. Unfinished runs are never touched.\n"
-        "\n"
-        "\b\n"
-        "  hackathon clean\n"
-        "  hackathon clean --failed --yes\n"
-        "  hackathon clean --sources",
-        "削除できるものを大きさとともに表示し、確認してから削除します。終わっていない実行には触れません。\n"
-        "\n"
-        "\b\n"
-        "  hackathon clean\n"
-        "  hackathon clean --failed --yes\n"
-        "  hackathon clean --sources",
-    ),
-    "option_failed": ("Include failed and cancelled runs.", "失敗した実行・取り消した実行も対象にする"),
-    "option_sources": (
-        "Include source snapshots of finished runs.",
-        "終了した実行のソースのスナップショットも対象にする",
-    ),
     "option_locked": (
         "Install exactly the files whose hashes the recipe records for this Python and machine.",
         "この Python とマシン用に記録されたハッシュと一致するファイルだけをインストールする",
@@ -375,6 +353,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **DATA,
     **TROUBLE,
     **RULES,
+    **OUTPUTS,
     **PAGES,
     **EVENT,
     **CLUSTERS,

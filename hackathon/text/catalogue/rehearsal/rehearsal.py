@@ -49,6 +49,7 @@ MESSAGES = {
         "{total} samples a step, {each} per process ({about})",
         "1 ステップ {total} サンプル、プロセスあたり {each}（{about}）",
     ),
+    "written": ("files written: {files}", "書き込んだファイル: {files}"),
     "memory": ("memory: {what}", "メモリ: {what}"),
     "data": ("data of the ranks: {what}", "ランクごとのデータ: {what}"),
     "data_identical_ranks": ("the same on all ranks", "全ランクで同じ"),
@@ -122,12 +123,12 @@ MESSAGES = {
         "全プロセスの値を出力するか、`metrics:` に `ranks: sum` を指定してください。",
     ),
     "written_inside": (
-        "the program wrote {count} {count:file|files} into this run's own copy of the program: {files}",
-        "プログラムは、この実行用のコピーの中に {count} 個のファイルを書き込みました: {files}",
+        "the program wrote files into this run's own copy of the program: {files}",
+        "プログラムは、この実行用のコピーの中にファイルを書き込みました: {files}",
     ),
     "written_inside_advice": (
-        "They stay in runs/…/source, and later runs do not see them. Give an absolute path to what must be kept.",
-        "runs/…/source に残り、以後の実行からは見えません。残すものには絶対パスを指定してください。",
+        "They stay there, and later runs do not see them. `hackathon fetch {run}` copies them to the current folder.",
+        "実行のフォルダに残り、以後の実行からは見えません。`hackathon fetch {run}` で現在のフォルダにコピーできます。",
     ),
     "ready": ("ready", "準備完了"),
     "not_ready": (

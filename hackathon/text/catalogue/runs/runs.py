@@ -331,13 +331,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{folder} is the current folder; name a new one",
         "{folder} は現在のフォルダです。新しいフォルダを指定してください",
     ),
-    # clean
-    "clean_partial": ("incomplete directory", "作りかけのフォルダ"),
-    "clean_failed": ("unsuccessful run", "成功しなかった実行"),
-    "clean_never_submitted": ("run never submitted", "投入されなかった実行"),
-    "clean_checkpoint": ("checkpoint", "チェックポイント"),
-    "clean_source": ("source (the run can then no longer be repeated)", "ソース（削除すると再実行できません）"),
-    "clean_cache": ("cache", "キャッシュ"),
     # doctor
     "doctor_python": ("Python", "Python"),
     "doctor_python_is": ("{version} at {path}, hackathon {toolkit}", "{version}（{path}）、hackathon {toolkit}"),

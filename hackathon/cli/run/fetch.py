@@ -1,0 +1,123 @@
+"""`hackathon fetch`: copies what a program wrote out of its run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hackathon.cli.options import named, runs_folder
+from hackathon.text.messages import message
+from hackathon.text.units import format_size
+
+if TYPE_CHECKING:
+    from hackathon.runs.directory import RunDirectory
+    from hackathon.runs.outputs.walk import OutputFile
+
+
+def _complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the runs whose id begins with a text."""
+    from hackathon.runs.directory import list_ids
+    from hackathon.text.errors import HackathonError
+
+    try:
+        return [name for name in list_ids(runs_folder()) if name.startswith(incomplete)]
+    except HackathonError:
+        return []
+
+
+def _complete_pattern(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Return the recorded files of the run that begin with a text, named as the program named them."""
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.outputs.record import read_record
+    from hackathon.runs.outputs.walk import SOURCE
+    from hackathon.text.errors import HackathonError
+
+    try:
+        recorded = read_record(find_run(context.params.get("name") or "", runs_folder()))
+    except HackathonError:
+        return []
+    names = [output.path.removeprefix(f"{SOURCE}/") for output in recorded.files] if recorded else []
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@named("fetch")
+@click.argument("name", metavar="RUN", shell_complete=_complete_run)
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]...", shell_complete=_complete_pattern)
+@click.option("--to", "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help=message("help.option_fetch_to"))  # fmt: skip
+@click.option("--force", is_flag=True, help=message("help.option_fetch_force"))
+@click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
+def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bool, as_json: bool) -> None:
+    from hackathon.cli.run.outputs_shown import elsewhere
+    from hackathon.cli.show import printable
+    from hackathon.runs.directory import find_run
+    from hackathon.runs.outputs.fetch import all_outputs, choose, fetch, hidden, refuse_existing
+    from hackathon.runs.status import status
+
+    run = find_run(name, runs_folder())
+    if status([run], ask=False)[0].open:
+        click.echo(f"{message('cli.warning')}: {message('outputs.still_open', run=run.id)}", err=True)
+    outputs = all_outputs(run)
+    target = (folder or Path.cwd()).absolute()
+    selection = choose(outputs, patterns, target)
+    refused: dict[str, str] = {}
+    copies = list(selection.copies)
+    if folder is None and not run.owned():  # what begins with a dot may be somebody's settings: `.bashrc` in a home
+        refused = {copy.output.path: message("outputs.hidden") for copy in copies if hidden(copy, target)}
+        copies = [copy for copy in copies if copy.output.path not in refused]
+    if not force:
+        refuse_existing(copies)
+    fetched: list[dict[str, Any]] = []
+    written: list[OutputFile] = []
+    for copy in copies:
+        try:
+            size = fetch(run, copy)
+        except OSError as error:
+            refused[copy.output.path] = str(error.strerror or error)
+            continue
+        fetched.append({"path": copy.output.path, "to": str(copy.target), "bytes": size})
+        written.append(copy.output)
+    for path, why in refused.items():
+        click.echo(message("outputs.not_copied", path=printable(path), why=printable(why)), err=True)
+    for pattern in selection.unmatched:
+        click.echo(message("outputs.no_match", pattern=printable(pattern), run=run.id), err=True)
+    if not outputs.files:
+        click.echo(message("outputs.none", run=run.id), err=True)
+    hint = elsewhere(run)
+    if hint and (selection.unmatched or not outputs.files):
+        click.echo(hint, err=True)
+    if as_json:
+        _show_json(run, target, fetched, refused, selection.unmatched)
+    elif written:
+        _show(written, sum(entry["bytes"] for entry in fetched), target)
+    if selection.unmatched or refused or not outputs.files:
+        raise click.exceptions.Exit(1)
+
+
+def _show(written: "list[OutputFile]", size: int, target: Path) -> None:
+    from hackathon.cli.run.outputs_shown import show_lines
+    from hackathon.cli.show import printable
+
+    show_lines(written)
+    text = message("outputs.copied", count=len(written), size=format_size(size), folder=target)
+    click.echo(printable(text))
+
+
+def _show_json(
+    run: "RunDirectory",
+    target: Path,
+    fetched: list[dict[str, Any]],
+    refused: dict[str, str],
+    unmatched: tuple[str, ...],
+) -> None:
+    import json
+
+    value = {
+        "schema_version": 1,
+        "run": run.id,
+        "to": str(target),
+        "fetched": fetched,
+        "not_copied": [{"path": path, "why": why} for path, why in refused.items()],
+        "unmatched": list(unmatched),
+    }
+    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
