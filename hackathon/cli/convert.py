@@ -11,11 +11,12 @@ from hackathon.text.messages import message
 @named("convert")
 @click.argument("script", metavar="SCRIPT", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--to", "target", required=True, metavar="CLUSTER", help=message("help.option_convert_to"))
+@click.option("--from", "origin", metavar="CLUSTER", help=message("help.option_convert_from"))
 @click.option(
     "-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help=message("help.option_convert_output")
 )
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
-def command(script: Path, target: str, output: Path | None, as_json: bool) -> None:
+def command(script: Path, target: str, origin: str | None, output: Path | None, as_json: bool) -> None:
     from hackathon.cli.options import runs_folder
     from hackathon.programs.scripts.conversion import convert, target_language
     from hackathon.programs.scripts.fixes import put
@@ -27,10 +28,12 @@ def command(script: Path, target: str, output: Path | None, as_json: bool) -> No
 
     folders = [runs_folder().parent]
     # a scheduler's own name is taken where no profile has it: scripts for it can be written before there is one
-    known = target not in SCRIPTS or any(each.name == target for each in profiles.list_clusters(folders)[0])
+    clusters = profiles.list_clusters(folders)[0]
+    known = target not in SCRIPTS or any(each.name == target for each in clusters)
     cluster = profiles.load_cluster(target, folders) if known else None
     language = target_language(target, cluster)
-    made = convert(read_script(script), cluster, language)
+    origins = [profiles.load_cluster(origin, folders)] if origin is not None else clusters
+    made = convert(read_script(script), cluster, language, origins)
     report = lint(made.script, language.name if cluster is None else None, cluster)
     text = made.script.text()
     if output is not None:

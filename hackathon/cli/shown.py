@@ -169,7 +169,7 @@ def show_run(
         import json
 
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
-                 "processes": result.processes, "nodes": result.nodes, "note": result.note,
+                 "processes": result.processes or None, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
                  "shares": shares,

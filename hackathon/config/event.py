@@ -1,10 +1,18 @@
-"""One hackathon: `hackathon.yaml`."""
+"""One hackathon: `hackathon.yaml`; the folders of its teams, and which team a project belongs to."""
 
+import os
+import pwd
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from hackathon.config.fields import STRICT, Amount, Natural, Text
 from hackathon.config.project import Defaults
+from hackathon.text.paths import expanded
+
+_PLACEHOLDER = re.compile(r"\{(group|user)\}")
+_UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,9 @@ class Team:
     """The model and the framework it trains with."""
     done: Text = ""
     """What the team did at the event, in a sentence or two: the report says it."""
+    main_study: str = ""
+    """The study that pages, report and slides tell of it: its id, its name or its project's folder; default: the one
+    with the largest speed-up."""
     took_part: bool = True
     """Whether it came; a team that was chosen and did not come is counted, and has no results."""
     publish: bool = True
@@ -220,3 +231,37 @@ class Event:
     """How the report is written, who signs it, its photographs and its closing paragraph."""
     publish: Publish = field(default_factory=Publish)
     """What its published pages may show."""
+
+
+def team_folders(team: Team, event_folder: Path) -> list[Path]:
+    """Return the folders of a team, absolute; `{group}` and `{user}` are filled in, `{user}` by every member."""
+    found: dict[Path, None] = {}
+    for text in team.folders or [team.name]:
+        names = set(_PLACEHOLDER.findall(text))
+        groups = [team.group] if "group" in names else [""]
+        users = team.accounts if "user" in names else [""]
+        for group in groups:
+            for user in users:
+                if group is None or any(_UNSAFE.search(part) for part in (group, user)):
+                    continue
+                filled = text.replace("{group}", group).replace("{user}", user)
+                if "\0" not in filled:
+                    place = expanded(filled) if team.folders else filled  # a name is nobody's home
+                    found[Path(os.path.normpath(event_folder.absolute() / place))] = None
+    return list(found)
+
+
+def own_team(event: Event, event_folder: Path, project: Path, claimed: str | None) -> Team | None:
+    """Return the team that a project belongs to: by its folder, else by the account, else as project.yaml says."""
+    place = os.path.realpath(project)
+    for team in event.teams:
+        for folder in team_folders(team, event_folder):
+            root = os.path.realpath(folder)
+            if place == root or place.startswith(f"{root.rstrip('/')}/"):
+                return team
+    try:
+        user = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # an account that this machine has no name for
+        user = ""
+    mine = next((team for team in event.teams if user and user in team.accounts), None)
+    return mine or next((team for team in event.teams if team.name == claimed), None)

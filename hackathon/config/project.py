@@ -98,6 +98,8 @@ class Project:
     """A signal to the program when the `stop` file appears; none by default."""
     title: Text = ""
     """One line for people."""
+    main_study: str | None = None
+    """The study that stands for the team on pages, in the report and in the slides: its id or its name."""
 
     def place(self) -> Defaults:
         """Return what says where jobs run: what a recipe takes that is run inside this project."""

@@ -68,5 +68,7 @@ class Survey:
     """The least number of respondents of whom anything is published."""
     tags: dict[str, list[str]] = field(default_factory=dict)
     """Tag → words by which sentences of free answers get it; default: thanks, request, difficulty."""
+    headline: bool = False
+    """Whether its response rate stands for the event; default: that of the participants' survey with most invited."""
     invited: Natural | None = None
     """How many were asked; default: by `audience`, from hackathon.yaml."""

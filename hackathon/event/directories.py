@@ -108,7 +108,7 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
 
     Team folders outside the event's folder belong to others: they are looked at by `event check`, never made.
     """
-    from hackathon.index.projects import team_folders
+    from hackathon.config.event import team_folders
 
     base = folder.absolute()
     shared = Path(os.path.normpath(base / expanded(event.shared))) if event.shared else None

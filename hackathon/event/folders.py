@@ -80,7 +80,7 @@ def _surveys(checker: "Checker") -> None:
 
 
 def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: list[Account]) -> None:
-    from hackathon.index.projects import team_folders
+    from hackathon.config.event import team_folders
 
     members = known.of(team.accounts)
     own = set(team.accounts)
@@ -122,7 +122,7 @@ def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: 
 
 def _strays(checker: "Checker") -> None:
     """Note folders that were made for teams which hackathon.yaml no longer has: renamed, or taken out."""
-    from hackathon.index.projects import team_folders
+    from hackathon.config.event import team_folders
 
     teams_own = [path for team in checker.event.teams for path in team_folders(team, checker.folder)]
     with contextlib.suppress(OSError):

@@ -45,6 +45,9 @@ class Catalog:
     hidden: frozenset[str] = frozenset()
     """Teams of the event that no public page names; nothing of theirs is in it."""
 
+    laptops: frozenset[str] | None = None
+    """Clusters whose runs no sum counts; None: as all runs tell. A part of the runs has what the whole tells."""
+
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
     """What views made lately; pictures of other moments have the same."""
 

@@ -2,18 +2,17 @@
 
 import functools
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hackathon.config.event import team_folders
 from hackathon.runs.directory import REMOVED
 from hackathon.text.messages import message
-from hackathon.text.paths import expanded
 
 if TYPE_CHECKING:
-    from hackathon.config.event import Event, Team
+    from hackathon.config.event import Event
 
 DEPTH = 3
 """Levels below a team's folder on which projects are looked for."""
@@ -21,8 +20,6 @@ MOST_FOLDERS = 5000
 """Folders that are looked at below one team's folder."""
 _INSIDE = frozenset({"runs", "studies", "node_modules", "__pycache__", "site-packages"})
 """Folders that have no projects in them."""
-_PLACEHOLDER = re.compile(r"\{(group|user)\}")
-_UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
 
 
 @dataclass(frozen=True)
@@ -169,24 +166,6 @@ def _identity(project: str) -> tuple[int, int] | str:
     except OSError:
         return os.path.realpath(project)
     return state.st_dev, state.st_ino
-
-
-def team_folders(team: "Team", event_folder: Path) -> list[Path]:
-    """Return the folders of a team, absolute; `{group}` and `{user}` are filled in, `{user}` by every member."""
-    found: dict[Path, None] = {}
-    for text in team.folders or [team.name]:
-        names = set(_PLACEHOLDER.findall(text))
-        groups = [team.group] if "group" in names else [""]
-        users = team.accounts if "user" in names else [""]
-        for group in groups:
-            for user in users:
-                if group is None or any(_UNSAFE.search(part) for part in (group, user)):
-                    continue
-                filled = text.replace("{group}", group).replace("{user}", user)
-                if "\0" not in filled:
-                    place = expanded(filled) if team.folders else filled  # a name is nobody's home
-                    found[Path(os.path.normpath(event_folder.absolute() / place))] = None
-    return list(found)
 
 
 def _roots(

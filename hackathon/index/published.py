@@ -37,24 +37,19 @@ def without_hidden(source: Catalog) -> Catalog:
     )
 
 
-def on_machines(source: Catalog) -> Catalog:
-    """Return a catalog without the runs of laptops, where the event is held on other machines.
+def laptops(source: Catalog) -> frozenset[str]:
+    """Return the clusters that are laptops, where the event is held on other machines: no sum counts their runs.
 
     Which those are says hackathon.yaml: what a run says of itself takes nobody else's runs away. An event that names no
     clusters is held where its runs are, as far as their profiles are known.
     """
+    if source.laptops is not None:
+        return source.laptops
     planned = source.event.clusters if source.event is not None else ()
     known = {name: _is_laptop(name, source) for name in {*planned, *(run.cluster for run in source.entries)} if name}
     if False not in [known[name] for name in (planned or known)]:
-        return source
-    laptops = {name for name, is_laptop in known.items() if is_laptop}
-    if not laptops:
-        return source
-    return replace(
-        source,
-        summaries=tuple(run for run in source.summaries if run.cluster not in laptops),
-        unseen=tuple(run for run in source.unseen if run.cluster not in laptops),
-    )
+        return frozenset()
+    return frozenset(name for name, is_laptop in known.items() if is_laptop)
 
 
 def _is_laptop(name: str, source: Catalog) -> bool | None:

@@ -4,7 +4,7 @@ import functools
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 STUDIES = "studies"
 """The folder of a project's studies, beside `runs/`."""
+POINTS = 1000
+"""Points of a study whose runs are looked up."""
 KEPT = 4096
 """Studies whose record and results are held in memory."""
 
@@ -78,19 +80,6 @@ class StudyRuns:
     def key(self) -> str:
         """The key of its page."""
         return key_of(self.project, self.id)
-
-
-@dataclass(frozen=True)
-class Reached:
-    """The largest speed-up of some studies."""
-
-    speedup: float
-    efficiency: float
-    processes: int
-    study: str
-    """The key of the study's page."""
-    series: StudyRuns
-    """The runs with the settings that reached it."""
 
 
 def run_key(run: RunEntry) -> str:
@@ -158,18 +147,29 @@ def _names(projects: Iterable[str], taken: set[str]) -> dict[str, str]:
 def by_study(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
     """Return the studies that runs belong to, newest first; `memory`: of what was read of their records before."""
     found: dict[tuple[str, str], list[RunEntry]] = {}
+    single: dict[str, dict[str, RunEntry]] = {}
     for run in runs:
         if run.study:
             found.setdefault((run.project, run.study), []).append(run)
-    made = [_study(project, identifier, points, memory) for (project, identifier), points in found.items()]
+        else:
+            single.setdefault(run.project, {})[run.id] = run
+    made = [
+        _study(project, identifier, points, memory, single.get(project, {}))
+        for (project, identifier), points in found.items()
+    ]
     return sorted(made, key=lambda study: (study.created or 0.0, study.id), reverse=True)
 
 
-def _study(project: str, identifier: str, points: list[RunEntry], memory: Memory) -> StudyRuns:
+def _study(
+    project: str, identifier: str, points: list[RunEntry], memory: Memory, single: Mapping[str, RunEntry]
+) -> StudyRuns:
+    """`single`: runs of the project that name no study; of a point whose request is damaged the study names the run."""
     record = study_record(project, identifier, memory)
+    wanted = record.get("points")
+    if single and isinstance(wanted, list) and len(wanted) > len(points):
+        points = [*points, *(single[run] for run in _reserved(project, identifier, memory) if run in single)]
     runs = tuple(sorted(points, key=lambda run: (run.created or 0.0, run.id)))
     created = finite(record.get("created"))
-    wanted = record.get("points")
     return StudyRuns(
         id=identifier,
         project=project,
@@ -192,18 +192,41 @@ def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any
     if known is not None and known[0] == changed:
         record: dict[str, Any] = known[1]
         return record
+    studies = _folder(project, identifier)
+    value = studies.json(f"{identifier}/study.json") if studies is not None else {}
+    if studies is not None:
+        memory.keep("studies", (project, identifier), (changed, value), KEPT)
+    return value
+
+
+def _folder(project: str, identifier: str) -> GuardedFolder | None:
+    """Return the folder of a project's studies, whose files are read if the owner of this study wrote them."""
     # Where `runs` is a link to a larger disk, `studies` may be one beside it.
     studies = os.path.realpath(f"{project}/{STUDIES}")
     beside = os.path.realpath(f"{project}/runs")
     if not studies.startswith((f"{os.path.realpath(project)}/", f"{os.path.dirname(beside)}/")):  # noqa: PTH120
-        return {}
+        return None
     try:
         owner = GuardedFolder(studies).stat(identifier, links=False).st_uid
     except OSError:
-        return {}
-    value = GuardedFolder(studies, owners=frozenset({owner})).json(f"{identifier}/study.json")
-    memory.keep("studies", (project, identifier), (changed, value), KEPT)
-    return value
+        return None
+    return GuardedFolder(studies, owners=frozenset({owner}))
+
+
+def _reserved(project: str, identifier: str, memory: Memory) -> list[str]:
+    """Return the runs that the points of a study name; read again when one was added."""
+    if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
+        return []
+    changed = mark(f"{project}/{STUDIES}/{identifier}/points")
+    known = memory.recall("points", (project, identifier))
+    if known is not None and known[0] == changed:
+        return list(known[1])
+    folder = _folder(project, identifier)
+    names = folder.names(f"{identifier}/points")[:POINTS] if folder is not None else []
+    texts = [folder.text(f"{identifier}/points/{name}", 400) for name in names] if folder is not None else []
+    runs = [text.partition("\n")[0] for text in texts]
+    memory.keep("points", (project, identifier), (changed, runs), KEPT)
+    return runs
 
 
 def _basis(record: Mapping[str, Any]) -> str:
@@ -284,16 +307,3 @@ def best_series(study: StudyRuns) -> StudyRuns:
         return float(good[-1]["speedup"]) if good else 0.0
 
     return max(by_settings(study), key=speedup)
-
-
-def reached(studies: Sequence[StudyRuns]) -> Reached | None:
-    """Return the largest believed speed-up beyond a base among studies, None when there is none."""
-    found: Reached | None = None
-    for series in [series for study in studies for series in by_settings(study)]:
-        measured = results_of(series)
-        for point in believed(measured["points"]):
-            if point["processes"] <= measured["base_processes"]:
-                continue
-            if found is None or point["speedup"] > found.speedup:
-                found = Reached(point["speedup"], point["efficiency"], point["processes"], series.key, series)
-    return found

@@ -21,11 +21,12 @@ from hackathon.jobs.environments import PythonEnvironment
 from hackathon.jobs.options import Options
 from hackathon.jobs.parameters import Values, choose_values, option_words, scaled
 from hackathon.jobs.request import Request
+from hackathon.schedulers.profiles import known_dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.quoting import in_double_quotes
 
 if TYPE_CHECKING:
-    from hackathon.config.event import Event
+    from hackathon.config.event import Event, Team
 
 COMMAND_LINE, ENVIRONMENT, PROJECT, USER, EVENT = "command line", "environment", "project.yaml", "user", "event"
 BUILT, DATA = "hackathon env create", "hackathon data fetch"
@@ -56,6 +57,8 @@ class Sources:
     python_environment: PythonEnvironment | None = None
     """What `hackathon env create` built for this recipe or project."""
     event_folder: Path | None = None
+    team: "Team | None" = None
+    """The event's team that the project belongs to: its group pays where nobody names another one."""
     left_out: tuple[ForeignFile, ...] = ()
     """What belongs to other accounts and has therefore no say."""
 
@@ -80,6 +83,7 @@ class _Chooser:
             (PROJECT, sources.project or (sources.surrounding and sources.surrounding.place())),
             (USER, sources.user),
             (EVENT, used),
+            (EVENT, payer(sources)),
             (EVENT, event.defaults if event else None),
         ]
         self.origins: dict[str, str] = {}
@@ -92,6 +96,16 @@ class _Chooser:
                 return value
         self.origins[name] = origin
         return default
+
+
+def payer(sources: Sources) -> Defaults | None:
+    """Return the group of the event's team, on a cluster of the event whose jobs have one; None without."""
+    if sources.team is None or known_dialect(sources.cluster).this_machine:
+        return None
+    clusters = sources.event.clusters if sources.event is not None else {}
+    if clusters and sources.cluster.name not in clusters:
+        return None
+    return Defaults(group=sources.team.group)
 
 
 def resolve(sources: Sources, *, processes: int | None = None, mode: str | None = None) -> Request:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hackathon.config import load
 from hackathon.config.cluster import Cluster
+from hackathon.config.event import own_team
 from hackathon.config.project import Defaults, Project
 from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
@@ -80,6 +81,10 @@ def gather(
     cluster = profiles.load_cluster(name, folders)
     subject = recipe.name if recipe else project.name if project else ""
     built = environment_here(subject, cluster, environment, project_folder or around_it or here, places)
+    team = None
+    if event is not None and places.event_folder is not None:
+        claimed = (project or surrounding or Project("")).team
+        team = own_team(event, places.event_folder, project_folder or around_it or here, claimed)
     return Sources(
         cluster=cluster,
         options=options,
@@ -96,6 +101,7 @@ def gather(
         cluster_origin=origin,
         python_environment=built,
         event_folder=places.event_folder,
+        team=team,
         left_out=tuple(places.left_out),
     )
 

@@ -21,7 +21,7 @@ from hackathon.jobs.options import Options, options_of_environment
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
-from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, usual_threads
+from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, payer, usual_threads
 from hackathon.jobs.resolve import declared_parameters as declared
 from hackathon.jobs.sources import cluster_name, environment_here
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
@@ -156,6 +156,7 @@ class _Move:
         if not same:  # on the same cluster what was recorded comes before the defaults of this place
             self.layers += [
                 (ENVIRONMENT, here.environment), (PROJECT, here.project), (USER, here.user), (EVENT, used),
+                (EVENT, payer(here)),
                 (EVENT, here.event.defaults if here.event else None),
             ]  # fmt: skip
 

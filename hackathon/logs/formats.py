@@ -201,7 +201,7 @@ class Speaker:
             how = "median" if metric in form.throughput and not form.last else "last"
             value = warm.reduce(how)
             value = every.reduce(how) if value is None else value
-            if value is not None:
+            if value is not None and (processes or metric not in form.per_process):
                 found[name, metric] = value * (processes if metric in form.per_process else 1)
         return found
 

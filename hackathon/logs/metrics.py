@@ -59,12 +59,13 @@ def read_metrics(
     Of a Meter's file of more than METER bytes only so many at its end count, for whoever asks.
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
-    `processes`: of the run, for formats that tell numbers of one. `torn`: the last lines of logs are whole though they
-    have no end, for the run is over. `readable` is asked, with the bytes of all logs, before they are read. `sure` is
-    given metric → how sure it is (`logs.formats.read_formats`), where that is said. `meters`: the Meters'
-    files where others read them, too. Memory does not grow with the logs. Patterns of somebody else's run, and those
-    that may take long, are looked for in a process of its own. Raises RequestError for a pattern that is not a regular
-    expression or takes too long.
+    `processes`: of the run, for formats that tell numbers of one; 0 where nobody knows, then these are left out.
+    `torn`: the last lines of logs are whole though they have no end, for the run is over. `readable` is asked, with
+    the bytes of all logs, before they are read. `sure` is given metric → how sure it is
+    (`logs.formats.read_formats`), where that is said. `meters`: the Meters' files where others read them, too.
+    Memory does not grow with the logs. Patterns of somebody else's run, and those that may take long, are looked
+    for in a process of its own. Raises RequestError for a pattern that is not a regular expression or takes too
+    long.
     """
     found = from_meter = _from_meter(run, metric, attempt, meters)
     wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
@@ -86,7 +87,7 @@ def read_metrics(
             rank_files(guarded(run) / "logs", ".log"),
             guarded(run) / "logs" / "job.log",
             [guarded(run) / "source", guarded(run)],
-            processes=processes or 1,
+            processes=processes,
             torn=torn,
         )
         found = {name: value for name, value in formats.items() if name not in wanted} | found

@@ -173,6 +173,8 @@ def settled(
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return what `CustomaryWords` told as metric → number of the whole job, and metric → how sure that is.
 
+    Without `processes` nothing is known of the whole job where each process tells its own rate.
+
     `sums`: rate → the sum over all processes, where the log of each tells one for itself; else that of one counts for
     each. How sure: `sum`, `times`, or `unsure` where the unit names neither one process nor all.
     """
@@ -181,7 +183,7 @@ def settled(
     for name in RATES:
         if name + ALL in found:
             values[name] = found[name + ALL]
-        elif name + EACH in found:
+        elif name + EACH in found and (processes or name in sums):
             values[name] = sums.get(name, found[name + EACH] * processes)
             how[name] = "sum" if name in sums else "times"
         elif name in values and name != "steps_per_s":

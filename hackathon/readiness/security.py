@@ -198,7 +198,7 @@ def _team_folders(event: "tuple[Path, Event] | None") -> list[Path]:
     """Return the folders of the teams that the user is in: others of the team may write there."""
     if event is None:
         return []
-    from hackathon.index.projects import team_folders
+    from hackathon.config.event import team_folders
 
     folder, content = event
     user = account_name(os.geteuid())

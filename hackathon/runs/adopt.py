@@ -17,6 +17,7 @@ from hackathon.runs.create import JOB_FOLDERS, create
 from hackathon.runs.directory import BY_HAND, RunDirectory, find_runs
 from hackathon.runs.source import provenance
 from hackathon.runs.source.snapshot import Source
+from hackathon.schedulers import runner
 from hackathon.schedulers.base import JobState, Scheduler
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import LARGEST
@@ -42,8 +43,9 @@ def adopt(
     (linked, not copied), and so is what its `request.json` says. Of a folder that `render --to` made, the newest job
     that was not adopted yet is taken. Else its newest output file (`Scheduler.output_names`) is the log and tells the
     job id. What the scheduler says about the job is written into `client/adopted.json`. `processes`: how many it has,
-    default what is found. Raises RequestError: the scheduler does not know the job, it was adopted before, no job in
-    the folder, the job belongs to somebody else than the user or, given a folder, the folder's owner.
+    default what is found; 0 in the request where nothing tells. Raises RequestError: the scheduler does not know the
+    job, it was adopted before, no job in the folder, the job belongs to somebody else than the user or, given a folder,
+    the folder's owner.
     """
     folder = _folder_of_job(Path(target).absolute(), runs_folder, scheduler) if Path(target).is_dir() else None
     job_id, output = (target, None) if folder is None else _job_of(folder, scheduler)
@@ -55,7 +57,10 @@ def adopt(
     job_id = (job.id if job else "") or job_id  # as the scheduler shows it: one job has one id in all records
     _refuse_twice(job_id, runs_folder, scheduler)
     _require_own(job_id, job, os.geteuid() if folder is None else folder.stat().st_uid)
-    request = (folder and recorded(folder)) or _unknown_request(job, folder, processes, cluster, scheduler.name)
+    request = folder and recorded(folder)
+    if not request:
+        processes = processes or runner.processes(scheduler, job_id)
+        request = _unknown_request(job, folder, processes, cluster, scheduler.name)
     request = replace(
         request,
         cluster=cluster,
@@ -116,8 +121,8 @@ def _unknown_request(
         group=None,
         reservation=None,
         nodes=max(1, len(hosts)),
-        processes=processes or max(1, len(hosts)),
-        processes_per_node=max(1, (processes or len(hosts)) // max(1, len(hosts))),
+        processes=processes or 0,
+        processes_per_node=(processes or 0) // max(1, len(hosts)),
         threads=1,
         gpus_per_node=0,
         walltime=0,
@@ -156,8 +161,6 @@ def _guarded(folder: Path) -> GuardedPath:
 
 def _ask(scheduler: Scheduler, job_id: str, *, must_know: bool) -> JobState | None:
     """Return what the scheduler says about the job; None for a job that it has forgotten."""
-    from hackathon.schedulers import runner
-
     if job_id.startswith(BY_HAND):
         return None  # no scheduler started it
     if not scheduler.is_id(job_id):

@@ -125,6 +125,10 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
     for found in series:
         own = [*_shares(found), *_doubts(found), *_failures(found)]
         lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in own]
+    lines += [
+        message("scaling.unreadable", run=plain(run["id"]), status=full_state(run["status"]))
+        for run in results.get("unreadable", ())
+    ]
     for point in points_of(results):
         for run in point["runs"]:
             about = [plain(run["note"])] if run.get("note") else []
@@ -255,8 +259,9 @@ def _headings(results: Mapping[str, Any]) -> list[str]:
 
 
 def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]]]:
-    """Return each point with its row, series after series."""
+    """Return each point with its row, series after series; at the end a row for each run that cannot be read."""
     names = varied(results)
+    lost = {"efficiency": None, "value": None, "doubts": (), "status": ""}
     return [
         (
             point,
@@ -273,6 +278,9 @@ def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]
         )
         for each in series_of(results)
         for point in each["points"]
+    ] + [
+        (lost, ["–"] * (len(names) + 5) + [message("scaling.unreadable_state"), "0/1"])
+        for _ in results.get("unreadable", ())
     ]
 
 
@@ -339,6 +347,10 @@ def _csv(results: Mapping[str, Any]) -> str:
          "efficiency", "status", "doubts", "run", "job_id", "run_status", "run_value", "reason", "note", "tags",
          *(_safe_cell(f"settings.{name}") for name in names)]
     )  # fmt: skip
+    for run in results.get("unreadable", ()):
+        head = [results["study"], results["mode"], results["metric"], results["unit"], *[""] * 9, "UNREADABLE", ""]
+        cells = [*head, run["id"], "", run["status"], "", "", "", "", *("" for _ in names)]
+        writer.writerow([_safe_cell(cell) for cell in cells])
     for each in series_of(results):
         for point in each["points"]:
             s = point["spread"]

@@ -80,6 +80,7 @@ def results(
     of this or another study: of several series it is the base of the one that has its settings. More is better unless
     the unit is a time (`s`, `ms`, `s/step`): then Xp/Xbase is Tbase/Tp. For one step (`s/step`, `steps/s`) it is taken
     times p/base in weak scaling, where its work grows with p; so are rates of one process (`samples/s/GPU`) in both.
+    `unreadable` stands only where there are any: the runs whose request says no more how many processes they had.
     Beside the fields of every result, `baseline` (run id) stands in the series and `reason`, `note`, `tags` stand in
     points and runs where there is something to say.
     `doubts` of a run are those of its own records and of its work per step; a point has those of its runs and those
@@ -87,6 +88,8 @@ def results(
     and of a point, the mean of its successful runs: where the time of a step goes (`profiling.shares`), or None.
     """
     groups: dict[str, list[RunResult]] = {}
+    lost = [run for run in runs if run.processes <= 0]  # a request that is no more what it was has no place on the axis
+    runs = [run for run in runs if run.processes > 0]
     for run in runs:
         groups.setdefault(_same_settings(run.settings), []).append(run)
     series = []
@@ -94,6 +97,7 @@ def results(
         base = baseline if baseline and (len(groups) == 1 or _same_settings(baseline.settings) == key) else None
         series.append({"settings": dict(groups[key][0].settings), **_series(mode, unit, groups[key], base, check)})
     head = {"schema_version": SCHEMA_VERSION, "study": study_id, "mode": mode, "metric": metric, "unit": unit}
+    head |= {"unreadable": [{"id": run.id, "status": run.status} for run in lost]} if lost else {}
     alone = series[0] if len(series) == 1 else {} if series else _series(mode, unit, [], baseline, check)
     return {**head, **{name: value for name, value in alone.items() if name != "settings"}, "series": series}
 
@@ -135,8 +139,7 @@ def _series(
     """Return the results of runs with equal settings."""
     by_size: dict[int, list[RunResult]] = {}
     for run in runs:
-        if run.processes > 0:  # a request that is no more what it was has no place on the axis
-            by_size.setdefault(run.processes, []).append(run)
+        by_size.setdefault(run.processes, []).append(run)
     values = {size: [v for run in each if (v := _usable(run)) is not None] for size, each in by_size.items()}
     base_size = next((size for size in sorted(values) if values[size]), None)
     base_value = median(values[base_size]) if base_size is not None else None

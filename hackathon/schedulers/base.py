@@ -255,6 +255,17 @@ class Scheduler(ABC):
 
     # ---- hooks of a question
 
+    def processes_argv(self, job_id: str) -> list[str]:
+        """Return the command that tells how many processes a job has, for `hackathon adopt`; [] where none tells.
+
+        Example: `["scontrol", "show", "job", "--oneliner", job_id]`, whose `NumTasks=4` `parse_processes` finds.
+        """
+        return []
+
+    def parse_processes(self, answer: CommandOutput) -> int | None:
+        """Return how many processes a job has, None where the answer of `processes_argv` does not tell."""
+        return None
+
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return further commands that are needed only because of the first answers, in a status question or a bill.
 

@@ -366,6 +366,17 @@ def find(
     return _patiently(ask, delays)
 
 
+def processes(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> int | None:
+    """Return how many processes a job has, None where the scheduler does not tell."""
+    argv = scheduler.processes_argv(job_id) if scheduler.is_id(job_id) else []
+    if not argv:
+        return None
+    try:
+        return scheduler.parse_processes(_ask(scheduler, argv, timeout))
+    except SchedulerError:
+        return None
+
+
 def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
     """Return the scheduler's queues. Raises SchedulerError."""
     return _patiently(lambda: scheduler.parse_queues(_ask(scheduler, scheduler.queues_argv(), timeout)), delays)

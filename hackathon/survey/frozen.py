@@ -32,8 +32,9 @@ class Frozen:
 
 
 def survey_digest(survey: Survey) -> str:
-    """Return 32 hexadecimal digits that differ when anything in a questionnaire differs."""
+    """Return 32 hexadecimal digits that differ when anything differs that is asked."""
     value = asdict(survey)
+    del value["headline"]  # which rate stands for the event is no question
     if survey.anonymous:  # so that questionnaires that were opened before there was a choice keep their digest
         del value["anonymous"]
     raw = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -43,6 +43,10 @@ TECHNICAL = frozenset(
     }
 )
 """Headings of other columns that no questionnaire asks for."""
+FINISHED = frozenset(
+    plain(word) for word in ("submitdate", "date submitted", "提出日", "提出日時", "送信日時", "完了日", "完了日時")
+)
+"""Headings of LimeSurvey's column that is empty as long as somebody has not sent the form."""
 _TIMING = re.compile(r"(?:interviewtime|grouptime\d*|questiontime\d*|total time|group time.*|question time.*)\Z")
 _PART = re.compile(r"(.*?)\s*[\[［]([^\[\]［］]*)[\]］]\s*\Z", re.DOTALL)
 _NUMBERED = re.compile(r"(?:q|問|設問)?\s*\d{1,3}\s*[.．:：、)）]\s*", re.IGNORECASE)
@@ -76,6 +80,11 @@ class Columns:
         found = [cells[column.index] for column in self.columns if column.role == "identity"]
         # LimeSurvey writes 1980-01-01 in the place of every time of an anonymised survey
         return any(cell.strip() and not cell.startswith("1980-01-01") for cell in found)
+
+    def unfinished(self, cells: Sequence[str]) -> bool:
+        """Return whether a row is of somebody who began the form and did not send it."""
+        moments = [cells[column.index].strip() for column in self.columns if _bare(column.heading) in FINISHED]
+        return any(moment in ("", "N/A") for moment in moments)
 
     def certain(self, survey: Survey) -> list[Question]:
         """Return the questions whose columns are not in doubt."""

@@ -74,6 +74,8 @@ class Imported:
     """Answers whose token was used before."""
     blank: int = 0
     """Rows in which no question is answered."""
+    incomplete: int = 0
+    """Rows of people who did not send the form, left out."""
     skipped: int = 0
     """Rows with a problem, left out on demand."""
     stored: bool = False
@@ -103,9 +105,11 @@ def import_answers(
     given: Sequence[tuple[str, str]] = (),
     dry_run: bool = False,
     skip_bad: bool = False,
+    incomplete: bool = False,
 ) -> Imported:
     """Take the answers in files: all, or none when anything is wrong with them.
 
+    Rows of people who did not send the form are left out and counted; with `incomplete` they are taken.
     With `skip_bad` rows with a problem are left out; problems of columns and whole files stand in the way all the same.
     Raises RequestError (not open, closed) and HackathonError (full disk).
     """
@@ -115,7 +119,7 @@ def import_answers(
     try:
         with collection.alone():
             collection.refuse_closed()
-            reader = _Reader(collection, frozen.survey, encoding, given, keep_key=not dry_run)
+            reader = _Reader(collection, frozen.survey, encoding, given, keep_key=not dry_run, incomplete=incomplete)
             for path in files:
                 reader.read(path)
             result = reader.result
@@ -153,12 +157,13 @@ class _Reader:
 
     def __init__(
         self, collection: SurveyFolder, survey: "Survey", encoding: str | None, given: Sequence[tuple[str, str]],
-        *, keep_key: bool,
+        *, keep_key: bool, incomplete: bool,
     ) -> None:  # fmt: skip
         self.collection = collection
         self.survey = survey
         self.encoding = encoding
         self.given = given
+        self.incomplete = incomplete
         self.result = Imported()
         self.taken: list[_Candidate] = []
         self._key = _key(collection, keep=keep_key)
@@ -209,6 +214,9 @@ class _Reader:
         if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
             counts = {"cells": len(row.cells), "columns": len(headings)}
             self._skip([ImportProblem(path, "survey_import.cells", counts, row.line)])
+            return
+        if not self.incomplete and columns.unfinished(row.cells):
+            self.result.incomplete += 1
             return
         raw, problems = _raw(survey, row, columns, path)
         if not problems and not any(text.strip() for texts in raw.values() for text in texts):

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.config.event import own_team, team_folders
 from hackathon.index.members import Members
-from hackathon.index.projects import ProjectFolder, bounds_of, find_projects, team_folders
+from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.uses import read_uses
 from hackathon.jobs.cost import KINDS, cost, spent
 from hackathon.runs.lives import counted_twice, still_gpus
@@ -148,19 +149,6 @@ def standing(
     ours = sum(read.project.team == team.name for read in reads)
     found = Standing(team.name, cluster.name, lines, ours + closed, unread)
     return _with_nearest(found, requests, cluster, repeat) if found.over else found
-
-
-def own_team(event: "Event", event_folder: Path, project: Path, claimed: str | None) -> "Team | None":
-    """Return the team that a project belongs to: by its folder, else by the account, else as project.yaml says."""
-    place = os.path.realpath(project)
-    for team in event.teams:
-        for folder in team_folders(team, event_folder):
-            root = os.path.realpath(folder)
-            if place == root or place.startswith(f"{root.rstrip('/')}/"):
-                return team
-    members = Members(event)
-    own = members.team_of(members.account(os.geteuid())) or claimed
-    return next((team for team in event.teams if team.name == own), None)
 
 
 def _with_nearest(found: Standing, requests: "Sequence[Request]", cluster: "Cluster", repeat: int) -> Standing:

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 
 CLUSTERS = {"reedbush-h": ("pbs", 2), "abci3": ("pbs", 8), "reedbush-u": ("pbs", 0)}
 """Shipped cluster → (scheduler, GPUs of a node)."""
+LAPTOP = "laptop"
+MACHINES = {**CLUSTERS, LAPTOP: ("local", 0)}
+"""The same with the computer of somebody's own, which an event does not compare with its machines."""
 ENDED_BADLY = {"FAILED": 1, "TIMEOUT": 143, "CANCELLED": 143, "OUT_OF_MEMORY": 137, "NODE_FAILED": None}
 """State → exit code that the job wrote; None: it wrote none."""
 OPEN = ("RUNNING", "QUEUED", "HELD", "CREATED", "UNCERTAIN")
@@ -83,12 +86,25 @@ class PlannedStudy:
 
 
 @dataclass(frozen=True)
+class PlannedProject:
+    """A further project of the event's team, or of another one."""
+
+    team: str
+    name: str = "train"
+    studies: tuple[PlannedStudy, ...] = ()
+    runs: tuple[PlannedRun, ...] = ()
+
+
+@dataclass(frozen=True)
 class PlannedEvent:
-    """One team's project in an event."""
+    """One team's project in an event, and further projects."""
 
     studies: tuple[PlannedStudy, ...] = ()
     runs: tuple[PlannedRun, ...] = ()
     """Single runs."""
+    projects: tuple[PlannedProject, ...] = ()
+    main_studies: Mapping[str, str] = field(default_factory=dict)
+    """Team → the main study that `hackathon.yaml` names."""
     user: str = USER
     host: str = HOST
     person: str = "Ada Example"
@@ -108,6 +124,7 @@ class WrittenRun:
     study: str = ""
     lives: tuple[tuple[float, float | None], ...] = ()
     """Start and written end of each life, seconds since 1970."""
+    project: Path = Path()
 
     @property
     def id(self) -> str:
@@ -126,6 +143,12 @@ class WrittenEvent:
     runs: tuple[WrittenRun, ...]
     studies: tuple[str, ...]
     """Their ids, in the order of the plan."""
+    homes: Mapping[str, Path] = field(default_factory=dict)
+    """Id of a study or a run → its project's folder."""
+
+    def of_team(self, team: str) -> list[str]:
+        """Return the studies of a team."""
+        return [study for study in self.studies if self.homes[study].parent.name == team]
 
     def of_study(self, study: str) -> list[WrittenRun]:
         """Return the runs of a study."""
@@ -133,24 +156,44 @@ class WrittenEvent:
 
 
 def write_event(folder: Path, plan: PlannedEvent) -> WrittenEvent:
-    """Write an event with one team and its project, and return what was written."""
-    project = folder / TEAM / "train"
-    (project / "runs").mkdir(parents=True)
-    (project / "project.yaml").write_text(
-        yaml.safe_dump({"name": "train", "team": TEAM, "command": "python train.py", "cluster": "reedbush-h"})
-    )
-    (project / "train.py").write_text("print('trained')\n")
+    """Write an event with its teams and their projects, and return what was written."""
+    first = PlannedProject(TEAM, "train", plan.studies, plan.runs)
+    projects = (first, *plan.projects)
+    teams = []
+    users = {team: f"{plan.user}{n or ''}" for n, team in enumerate(dict.fromkeys(each.team for each in projects))}
+    for team, user in users.items():
+        named = {"main_study": plan.main_studies[team]} if team in plan.main_studies else {}
+        members = [{"user": user, "name": plan.person}]
+        teams.append({"name": team, "group": GROUP, "members": members, **named})
     event = {
         "title": {"en": "Planned"}, "dates": ["2026-03-01"], "languages": ["en"], "publish": dict(plan.publish),
-        "clusters": {name: dict(each) for name, each in plan.clusters.items()},
-        "teams": [{"name": TEAM, "group": GROUP, "members": [{"user": plan.user, "name": plan.person}]}],
+        "clusters": {name: dict(each) for name, each in plan.clusters.items()}, "teams": teams,
     }  # fmt: skip
+    folder.mkdir(parents=True)
     (folder / "hackathon.yaml").write_text(yaml.safe_dump(event))
-    moment, written, studies = plan.begin, [], []
-    for number, study in enumerate(plan.studies):
-        identifier = f"{_stamp(moment)}-planned-{_letters(900 + number)}"
+    moment = plan.begin
+    written: list[WrittenRun] = []
+    studies: dict[str, Path] = {}
+    for each in projects:
+        its = replace(plan, user=users[each.team])
+        moment = _project(folder / each.team / each.name, its, each, moment, written, studies)
+    homes = {**studies, **{run.id: run.project for run in written}}
+    return WrittenEvent(plan, folder, folder / TEAM / "train", tuple(written), tuple(studies), homes)
+
+
+def _project(
+    project: Path, plan: PlannedEvent, told: PlannedProject, moment: float, written: list[WrittenRun],
+    studies: dict[str, Path],
+) -> float:  # fmt: skip
+    """Write a project, add its runs and studies, and return the moment behind the last one."""
+    (project / "runs").mkdir(parents=True)
+    settings = {"name": told.name, "team": told.team, "command": "python train.py", "cluster": "reedbush-h"}
+    (project / "project.yaml").write_text(yaml.safe_dump(settings))
+    (project / "train.py").write_text("print('trained')\n")
+    for study in told.studies:
+        identifier = f"{_stamp(moment)}-planned-{_letters(900 + len(studies))}"
         _study(project, identifier, study, moment)
-        studies.append(identifier)
+        studies[identifier] = project
         repeats: dict[int, int] = {}
         for run in study.runs:
             repeat = repeats[run.processes] = repeats.get(run.processes, 0) + 1
@@ -159,10 +202,10 @@ def write_event(folder: Path, plan: PlannedEvent) -> WrittenEvent:
             point = project / "studies" / identifier / "points" / f"{run.processes}-{repeat}"
             point.write_text(f"{made.id}\n{{}}\n")
             moment += 1000
-    for run in plan.runs:
+    for run in told.runs:
         written.append(_run(project, plan, run, len(written), moment, None))
         moment += 1000
-    return WrittenEvent(plan, folder, project, tuple(written), tuple(studies))
+    return moment
 
 
 def _study(project: Path, identifier: str, study: PlannedStudy, moment: float) -> None:
@@ -172,7 +215,7 @@ def _study(project: Path, identifier: str, study: PlannedStudy, moment: float) -
     for run in study.runs:
         repeats[run.processes] = repeats.get(run.processes, 0) + 1
         points.append({"processes": run.processes, "repeat": repeats[run.processes]})
-    base = _request(first, (identifier, study, 1))
+    base = _request(first, project, (identifier, study, 1))
     (project / "studies" / identifier / "points").mkdir(parents=True)
     _json(
         project / "studies" / identifier / "study.json",
@@ -183,10 +226,10 @@ def _study(project: Path, identifier: str, study: PlannedStudy, moment: float) -
     )  # fmt: skip
 
 
-def _request(run: PlannedRun, point: "tuple[str, PlannedStudy, int] | None") -> dict[str, Any]:
-    scheduler, gpus = CLUSTERS[run.cluster]
+def _request(run: PlannedRun, project: Path, point: "tuple[str, PlannedStudy, int] | None") -> dict[str, Any]:
+    scheduler, gpus = MACHINES[run.cluster]
     return {
-        "schema_version": 1, "name": "train", "recipe": None, "framework": None, "cluster": run.cluster,
+        "schema_version": 1, "name": project.name, "recipe": None, "framework": None, "cluster": run.cluster,
         "scheduler": scheduler, "queue": "debug", "group": GROUP, "reservation": None, "nodes": run.nodes,
         "processes": run.processes, "processes_per_node": max(1, run.processes // run.nodes), "threads": 1,
         "gpus_per_node": gpus, "walltime": 0 if run.adopted else WALLTIME,
@@ -194,7 +237,8 @@ def _request(run: PlannedRun, point: "tuple[str, PlannedStudy, int] | None") -> 
         "command": [] if run.adopted else ["python", "train.py"], "parameters": dict(run.parameters),
         "environment": [], "variables": {}, "python_environment": None, "metric": "samples_per_s", "metrics": {},
         "data": [], "check": CHECK if point is None or point[1].check else None,
-        "mode": point[1].mode if point else None, "source": "/work/train", "in_place": run.adopted, "team": TEAM,
+        "mode": point[1].mode if point else None, "source": "/work/train", "in_place": run.adopted,
+        "team": project.parent.name,
         "origins": {}, "toolkit_version": "0.1.0", "note": "", "tags": [], "parent": None,
         "study": {"id": point[0], "processes": run.processes, "repeat": point[2]} if point else None,
     }  # fmt: skip
@@ -204,11 +248,11 @@ def _run(
     project: Path, event: PlannedEvent, run: PlannedRun, number: int, moment: float,
     point: "tuple[str, PlannedStudy, int] | None",
 ) -> WrittenRun:  # fmt: skip
-    name = f"{_stamp(moment)}-train-{run.processes}p-{_letters(number)}"
+    name = f"{_stamp(moment)}-{project.name}-{run.processes}p-{_letters(number)}"
     path = project / "runs" / name
     for folder in ("client", "events", "logs", "metrics", "env", "source"):
         (path / folder).mkdir(parents=True)
-    _json(path / "request.json", _request(run, point))
+    _json(path / "request.json", _request(run, project, point))
     _json(
         path / "client/created.json", {"t": moment, "user": event.user, "host": event.host, "toolkit_version": "0.1.0"}
     )
@@ -219,7 +263,7 @@ def _run(
     if run.state == "UNCERTAIN":
         _json(path / "client/submitting.json", {"t": moment + 1, "name": "hk-x", "pid": 1, "host": "elsewhere"})
     elif run.state != "CREATED":
-        fact = {"t": moment + 2, "job_id": job, "cluster": run.cluster, "scheduler": CLUSTERS[run.cluster][0]}
+        fact = {"t": moment + 2, "job_id": job, "cluster": run.cluster, "scheduler": MACHINES[run.cluster][0]}
         _json(path / f"client/{'adopted' if run.adopted else 'submitted'}.json",
               {**fact, "directory": None, "job": None} if run.adopted else fact)  # fmt: skip
     lives = _lives(path, event, run, moment, job) if run.state in started_states() else ()
@@ -238,7 +282,7 @@ def _run(
         _json(path / "final.json", final)
     if run.removed:
         path = _clean_up(project, path)
-    return WrittenRun(run, path, point[0] if point else "", lives)
+    return WrittenRun(run, path, point[0] if point else "", lives, project)
 
 
 def started_states() -> frozenset[str]:

@@ -143,7 +143,9 @@ class Readers:
         """Run a command and return what it printed."""
         out = io.StringIO()
         before = Path.cwd()
-        os.chdir(folder or self.event.project)
+        os.chdir(
+            folder or next((self.event.homes[word] for word in words if word in self.event.homes), self.event.project)
+        )
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
                 self.codes[" ".join(words)] = hackathon(list(words))
@@ -179,23 +181,28 @@ class Readers:
         points: list[dict[str, Any]] = json.loads(text)["points"] if text else []
         return points
 
-    def ready(self) -> dict[str, dict[str, Any]]:
-        """Return item → facts of `hackathon ready --json`."""
-        told = json.loads(self.command("ready", "--no-job", "--no-post", "--json"))
+    def ready(self, project: Path | None = None) -> dict[str, dict[str, Any]]:
+        """Return item → facts of `hackathon ready --json` in a project."""
+        told = json.loads(self.command("ready", "--no-job", "--no-post", "--json", folder=project))
         return {each["name"]: {**each["facts"], "ok": each["ok"]} for each in told["items"]}
 
+    @cached_property
     def report(self) -> str:
-        """Return the report of the event as Markdown."""
-        self.command(
-            "event", "report", "--to", str(self.out / "report"), "--force", "--no-ask", folder=self.event.folder
-        )
+        """The report of the event as Markdown."""
+        with without_drawing():
+            self.command("event", "report", "--to", str(self.out / "report"), "--no-ask", folder=self.event.folder)
         return (self.out / "report" / "report.md").read_text("utf-8")
 
-    def slides(self) -> str:
-        """Return the team's deck."""
+    def report_of(self, team: str) -> str:
+        """Return what the report says of a team."""
+        return self.report.partition(f"\n### {team}\n")[2].partition("\n#")[0]
+
+    def slides(self, team: str = TEAM) -> str:
+        """Return a team's deck."""
+        path = self.out / f"{team}.md"
         with without_drawing():
-            self.command("slides", TEAM, "--to", str(self.out / "deck.md"), "--force", "--no-ask")
-        return (self.out / "deck.md").read_text("utf-8")
+            self.command("slides", team, "--to", str(path), "--force", "--no-ask", folder=self.event.folder)
+        return path.read_text("utf-8")
 
     @cached_property
     def site(self) -> Path:
@@ -256,7 +263,7 @@ class Readers:
 
     def key(self, identifier: str) -> str:
         """Return the key of a run's or study's page."""
-        return f"{self.event.project}//{identifier}"
+        return f"{self.event.homes.get(identifier, self.event.project)}//{identifier}"
 
 
 def allow(event: WrittenEvent, **rules: object) -> None:

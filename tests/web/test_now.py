@@ -218,6 +218,19 @@ def test_everybodys_last_failure_comes_before_further_ones() -> None:
     assert len({item.id for item in items}) == 4
 
 
+def test_failures_that_nobody_diagnosed_share_no_cause() -> None:
+    def of(team: str, number: int, **values: Any) -> RunEntry:
+        return failed(number, **{"team": team, "project": f"/event/{team}", **values})
+
+    unknown = now_view(source(*(of(team, n) for n, team in enumerate("abcd", 1)), of("a", 5)))
+    assert [(item.team, item.more) for item in unknown.items] and all(item.more == 0 for item in unknown.items)
+    assert len(unknown.items) == 5 and "same cause" not in read(page("now", source(of("a", 1), of("a", 2)))).text
+    told = {"en": CauseText("GPU out of memory", "", "CUDA out of memory", "")}
+    one = of("a", 1, rule="cuda-out-of-memory", told=told)
+    assert [item.more for item in now_view(source(one, of("a", 2))).items] == [0, 0], "one of them is not diagnosed"
+    assert [item.more for item in now_view(source(one, replace(one, id="run-2"))).items] == [1]
+
+
 def test_one_cause_of_several_teams_is_one_matter() -> None:
     told = {"en": CauseText("GPU out of memory", "Halve the batch.", "CUDA out of memory. Tried", "logs/rank-1.log:17")}
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from hackathon.index.catalog import Catalog
-from hackathon.index.studies import best_series, by_settings, by_study, reached, results_of
+from hackathon.index.outcomes import main_study
+from hackathon.index.studies import best_series, by_settings, by_study, results_of
 from hackathon.runs.status import status
 from hackathon.runs.study import find_studies, runs_of
 from hackathon.scaling.collect import study_results
@@ -75,7 +76,7 @@ def test_pages_and_command_line_give_the_same_series(source: Catalog, undrawn: N
 
 def test_the_best_point_is_of_one_series(source: Catalog, undrawn: None) -> None:
     (study,) = by_study(source.summaries, source.memory)
-    found = reached([study])
+    found = main_study([study])
     assert found is not None and (found.processes, found.speedup) == (4, pytest.approx(3.6))
     assert dict(found.series.settings) == {"lr": 0.1} == dict(best_series(study).settings)
     view = view_of(source, "study", _key(source))
@@ -126,6 +127,7 @@ def test_downloads_have_a_line_for_each_point_with_its_settings(source: Catalog)
         {"lr": 0.1}, {"lr": 0.4},
     ]  # fmt: skip
     table = downloads.rows("digits", study, found, mask)
-    assert [(row[-1], row[downloads.COLUMNS.index("processes")]) for row in table] == [
+    names = [downloads.COLUMNS.index(name) for name in ("settings", "processes")]
+    assert [tuple(row[name] for name in names) for row in table] == [
         (f"lr={rate}", size) for rate, values in GRID.items() for size in values
     ]

@@ -18,6 +18,8 @@ from hackathon.text.messages import speaking
 from hackathon.web.listing.surveys import values as live_values
 from hackathon.web.masking.mask import Mask
 from hackathon.web.page.figures import Figure
+from hackathon.web.report.report import report_view
+from hackathon.web.report.sentences import words_of
 from hackathon.web.site.publish import publish
 from hackathon.web.site.site_map import SiteMap
 from hackathon.web.views import home
@@ -185,6 +187,21 @@ def test_the_last_one_of_the_participants_stands_for_the_event(event: Path) -> N
     assert found is not None and found["view"].answers.name == "after"
 
 
+@pytest.mark.parametrize(("headline", "name", "rate"), [(False, "closing", "91.7 %"), (True, "pulse", "100.0 %")])
+def test_the_headline_is_of_the_survey_with_most_invited_or_the_one_that_says_so(
+    event: Path, headline: bool, name: str, rate: str
+) -> None:
+    write_survey(event, "closing", values={"title": "Closing survey", "invited": 12})
+    write_survey(event, "pulse", values={"title": "Pulse of day 1", "headline": headline})
+    title = {"closing": "Closing survey", "pulse": "Pulse of day 1"}[name]
+    source = _source(event)
+    with speaking("en"):
+        found = home.values(source, "")
+        assert found is not None and found["view"].answers.name == name
+        summary = words_of(report_view(source, published(source)), masked=True).summary
+    assert f"{rate} of those invited answered “{title}” (11 of 1" in summary and summary.count("answered") == 1
+
+
 def test_the_first_page_tells_people_and_answers(event: Path) -> None:
     with speaking("en"):
         found = home.values(_source(event), "")
@@ -234,6 +251,28 @@ def test_a_survey_that_this_account_may_not_read_is_passed_over(event: Path, mon
     monkeypatch.setattr(os, "access", lambda path, mode: "private" not in str(path) and real(path, mode))
     assert [each.name for each in published(_source(event))] == ["after"]
     assert unreadable(event) == ["private"]
+
+
+def test_a_folder_of_surveys_that_cannot_be_read_is_no_event_without_surveys(
+    event: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = replace(_source(event), live=True)
+    assert "This event has no survey yet." in page("surveys", source)
+    write_survey(event)
+    real = os.listdir, os.scandir
+
+    def closed(number: int) -> Callable[..., object]:
+        def look(path: object = ".") -> object:
+            if str(path).endswith("surveys"):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real[number](path)  # type: ignore[call-overload]
+
+        return look
+
+    monkeypatch.setattr(os, "listdir", closed(0))
+    monkeypatch.setattr(os, "scandir", closed(1))
+    told = page("surveys", replace(source, now=source.now + 60))
+    assert "not readable for you" in told and "no survey yet" not in told
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])

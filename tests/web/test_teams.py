@@ -101,7 +101,7 @@ def test_each_team_has_its_counts_its_best_point_and_its_budget(event: Catalog) 
     best = view.rows[0].best
     assert best.processes == 16 and best.speedup == pytest.approx(16 * 0.97**4, rel=0.01)
     assert best.efficiency == pytest.approx(best.speedup / 16) and best.study.endswith("tuned-kq3v7xya")
-    assert view.best_team == "aurora" and view.runs == 66
+    assert view.best_team == "aurora" and view.count.runs == 66
 
 
 def test_the_page_shows_what_the_view_holds_in_both_languages(event: Catalog) -> None:
@@ -299,5 +299,5 @@ def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
     teams = Event("E", teams=[Team(f"t{number}") for number in range(100)])
     projects = [ProjectFolder(Path(f"/event/t{number}/p"), f"t{number}") for number in range(100)]
     view = view_of(Catalog(runs, projects, teams, now=time.time()), "teams")
-    assert len(view.rows) == 100 and view.runs == 10_000
+    assert len(view.rows) == 100 and view.count.runs == 10_000
     assert {row.best.processes for row in view.rows} == {16}

@@ -44,6 +44,8 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
         metric=project.metric if project else None,
     )
     click.echo(message("cli.adopted", run=run.id))
+    if not run.record().processes:
+        click.echo(f"{message('cli.warning')}: {message('cli.adopted_processes')}", err=True)
     report = lint_directed(run.path / "job.sh", profile)
     if report is not None and report.findings:
         text = message("lint.adopted", path=run.path / "job.sh", **report.counts)

@@ -23,17 +23,20 @@ SHOWN = 50
               help=message("help.option_survey_map"))  # fmt: skip
 @click.option("--dry-run", is_flag=True, help=message("help.option_survey_dry_run"))
 @click.option("--skip-bad", is_flag=True, help=message("help.option_survey_skip_bad"))
+@click.option("--incomplete", is_flag=True, help=message("help.option_survey_incomplete"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
     files: tuple[Path, ...], name: str | None, encoding: str | None, given: tuple[tuple[str, str], ...],
-    dry_run: bool, skip_bad: bool, as_json: bool,
+    dry_run: bool, skip_bad: bool, incomplete: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from hackathon.survey.collection import find_collection
     from hackathon.survey.importing import import_answers
 
     files, name = _parted(files, name)
     survey = find_collection(name, Path.cwd(), ("open",))
-    found = import_answers(survey, files, encoding=encoding, given=given, dry_run=dry_run, skip_bad=skip_bad)
+    found = import_answers(
+        survey, files, encoding=encoding, given=given, dry_run=dry_run, skip_bad=skip_bad, incomplete=incomplete
+    )
     if as_json:
         _echo_json(found)
     else:
@@ -72,7 +75,7 @@ def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
         click.echo(f"  … {len(found.problems) - SHOWN}", err=True)
     for remedy in dict.fromkeys(problem.remedy for problem in found.problems if problem.remedy):
         click.echo(printable(f"{message('cli.hint')}: {remedy}"), err=True)
-    for what in ("known", "spent", "blank", *(("skipped",) if skip_bad else ())):
+    for what in ("known", "spent", "blank", "incomplete", *(("skipped",) if skip_bad else ())):
         count = getattr(found, what)
         if count:
             click.echo(message(f"survey_import.{what}", count=count), err=True)
@@ -88,7 +91,7 @@ def _echo_json(found: "Imported") -> None:
 
     value = {
         "counted": found.counted, "known": found.known, "spent": found.spent, "blank": found.blank,
-        "skipped": found.skipped, "stored": found.stored,
+        "incomplete": found.incomplete, "skipped": found.skipped, "stored": found.stored,
         "problems": [
             {
                 "file": str(each.file), "line": each.line, "column": each.column, "text": each.text,

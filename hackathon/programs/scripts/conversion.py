@@ -1,6 +1,6 @@
 """The header of a job script in the words of another scheduler; the commands stay as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +29,22 @@ class Converted:
     """(line of the first script, directive) of what the other scheduler has no words for; comments in the new one."""
 
 
-def convert(source: ScriptText, cluster: "Cluster | None", language: ScriptLanguage) -> Converted:
+def convert(
+    source: ScriptText, cluster: "Cluster | None", language: ScriptLanguage, origins: Sequence["Cluster"] = ()
+) -> Converted:
     """Return a script for a cluster, or for a scheduler as such. Raises RequestError: no directives, or several kinds.
 
     A directive that cannot be said stays as a comment where it was. Names of queues and groups are taken as they stand
-    unless the cluster has none of that name.
+    unless the cluster has none of that name. `origins`: the clusters that the script may be for; a queue of theirs that
+    gives whole nodes gives the GPUs and cores of a node without being asked, and the new header asks for them.
     """
     look = looked_at(source)
     if look is None or not look.directives:
         raise RequestError("lint.no_directives", path=printable(source.name))
-    request = _fitting(look.request, cluster)
+    asked = _with_its_node(look, cluster, origins)
+    request = _fitting(asked, cluster)
     options, unsaid = language.write(request, _dialect(cluster))
-    lost = _lost(look, unsaid, request, cluster, language)
+    lost = _lost(look, unsaid, asked, request)
     lines: list[str] = []
     header = {each.line for each in look.directives}
     # the first scheduler may read directives behind commands, the other one may not
@@ -72,27 +76,49 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
     return {**said, "node_gpus": cluster.node.gpus}
 
 
+def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequence["Cluster"]) -> ScriptRequest:
+    """Return what a header asks for, with what its queue gives of a node without being asked."""
+    from hackathon.schedulers.profiles import known_dialect
+
+    request = look.request
+    if cluster is not None and cluster.queues and known_dialect(cluster).whole_nodes:
+        return request  # there, too, nobody asks for them
+    nodes = {
+        (each.node.gpus, each.node.cores)
+        for each in origins
+        if each.scheduler == look.language.name and request.queue in each.queues
+        and known_dialect(each).gives_nodes(request.queue, request.nodes or 1, 0)
+        and each.queues[str(request.queue)].processes_per_node is None
+    }  # fmt: skip
+    if request.queue is None or len(nodes) != 1:
+        return request
+    (gpus, cores), there = nodes.pop(), cluster.node.cores if cluster is not None else "auto"
+    if request.gpus is None and isinstance(gpus, int) and gpus:
+        request = replace(request, gpus=gpus)
+    if request.cores is None and request.threads is None and isinstance(cores, int):
+        request = replace(request, cores=min(cores, there) if isinstance(there, int) else cores)
+    return replace(request, exclusive=True if request.exclusive is None else request.exclusive)
+
+
 def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest:
     """Return a request whose queue and GPUs of a node the other machine can have."""
     queue = request.queue
     if cluster is not None and cluster.queues and queue not in cluster.queues:
         queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
     gpus, there = request.gpus, cluster.node.gpus if cluster is not None else None
-    if request.spread and gpus and isinstance(there, int) and 0 < there < gpus:
-        gpus = None  # they need several nodes, and the header does not say how many
+    if gpus and isinstance(there, int) and 0 < there < gpus:
+        gpus = None  # they need more nodes, and how many the header does not say, or says otherwise
     return replace(request, queue=queue, gpus=gpus)
 
 
-def _lost(
-    look: ScriptLook, unsaid: list[str], request: ScriptRequest, cluster: "Cluster | None", language: ScriptLanguage
-) -> list[tuple[int, str]]:
+def _lost(look: ScriptLook, unsaid: list[str], asked: ScriptRequest, request: ScriptRequest) -> list[tuple[int, str]]:
     """Return the directives of which a setting is not said in the new header."""
     empty = ScriptRequest()
     gone = list(unsaid)
     if request.queue != look.request.queue:
         gone.append("queue")
-    if request.gpus != look.request.gpus:
-        gone.append("gpus")
+    if request.gpus != asked.gpus:
+        gone.append("queue" if look.request.gpus is None else "gpus")
     lines = set()
     for setting in look.settings:
         held = look.language.read([setting])

@@ -88,7 +88,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-r" if value in ("y", "n"):
                 found.rerun = value == "y"
             case "-v":
-                found.variables = value
+                found.variables = ",".join(filter(None, (found.variables, value)))
             case "-V":
                 found.inherit = True
             case _:

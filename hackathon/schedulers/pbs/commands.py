@@ -73,6 +73,14 @@ class Pbs(Scheduler):
         """Return a question by ids where the list of all ended jobs is too long."""
         return history.fall_back(answers, ids)
 
+    def processes_argv(self, job_id: str) -> list[str]:
+        """Return the question about the job's state, whose answer has what was asked for."""
+        return self.status_argv([job_id])[0]
+
+    def parse_processes(self, answer: CommandOutput) -> int | None:
+        found = re.search(r"Resource_List\.mpiprocs\W+(\d+)", answer.stdout)
+        return int(found[1]) or None if found else None
+
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return history.status(answers, ids, self.dialect.history)
 

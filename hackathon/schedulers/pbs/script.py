@@ -147,6 +147,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-r" if value in ("y", "n"):
                 found.rerun = value == "y"
             case "-v":
+                # the last one counts, so nothing holds what an earlier one says
+                found.taken -= {other for other in found.taken if other.key == "-v"}
                 found.variables = value
             case "-V":
                 found.inherit = True

@@ -83,6 +83,14 @@ class Slurm(Scheduler):
             ],
         ]
 
+    def processes_argv(self, job_id: str) -> list[str]:
+        """Return scontrol, which knows a job for some minutes behind its end."""
+        return ["scontrol", "show", "job", "--oneliner", job_id]
+
+    def parse_processes(self, answer: CommandOutput) -> int | None:
+        found = re.search(r"(?:\A|\s)NumTasks=(\d+)(?:\s|\Z)", answer.stdout)
+        return int(found[1]) or None if found else None
+
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return squeue's exit codes where sacct does not answer and squeue shows an ended job."""
         if len(answers) < 2 or answers[1].exit_code == 0:

@@ -113,7 +113,10 @@ class Troubles:
 
 
 def cause_of(kind: str, run: RunEntry) -> str:
-    """Return what tells the cause of a run's trouble from other causes; never how the run is called."""
+    """Return what tells the cause of a run's trouble from other causes; never how the run is called.
+
+    A failure whose cause nobody has found has one of its own: that nothing is known of two is nothing they share.
+    """
     if kind == "waits":
         return "never" if run.cause == "never_runs" else "held" if run.state == HELD else kind
     if kind == "warned":
@@ -123,8 +126,9 @@ def cause_of(kind: str, run: RunEntry) -> str:
     if run.rule and run.rule not in ANY_FAILURE:
         return run.rule
     told = run.told_in("en")
-    said = (told.evidence or told.message) if told else run.reason
-    return f"{run.state} {run.part} {_words(said)}"
+    if told is None:
+        return f"{run.state} {run.project} {run.id}"
+    return f"{run.state} {run.part} {_words(told.evidence or told.message)}"
 
 
 @lru_cache(4096)

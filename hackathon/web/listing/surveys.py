@@ -8,7 +8,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import localized
 from hackathon.web.page.sanitize import line
-from hackathon.web.views.published_surveys import FILES, collections, unreadable
+from hackathon.web.views.published_surveys import FILES, collections, is_closed, unreadable
 
 if TYPE_CHECKING:
     from hackathon.survey.collection import Collection
@@ -46,6 +46,8 @@ class SurveysPage:
     surveys: tuple[SurveyRow, ...]
     unreadable: tuple[str, ...] = ()
     """Names of those that belong to another account."""
+    closed: bool = False
+    """Whether this account may not even see which surveys there are."""
 
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
@@ -64,7 +66,7 @@ def surveys_page(source: Catalog, folder: Path) -> SurveysPage:
     rows = [_row(each) for each in collections(folder)[:FILES]]
     order = {"open": 0, "draft": 1, "closed": 2}
     rows.sort(key=lambda row: (order.get(row.state, 3), row.name))
-    made = SurveysPage(tuple(rows), tuple(line(name, 100) for name in unreadable(folder)))
+    made = SurveysPage(tuple(rows), tuple(line(name, 100) for name in unreadable(folder)), is_closed(folder))
     source.memory.keep("live surveys", key, made, 4)
     return made
 

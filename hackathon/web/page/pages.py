@@ -241,6 +241,8 @@ def _rounded(value: Any) -> Any:
 
 
 def _processes(count: int) -> str:
+    if not count:
+        return message("web.processes_unknown")
     return message("web.processes_one" if count == 1 else "web.processes_count", count=count)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hackathon.event.kinds import kind_label
 from hackathon.event.participation import participation
 from hackathon.index.catalog import Catalog
-from hackathon.index.published import without_hidden
+from hackathon.index.outcomes import EventCount, count, foremost, outcomes
+from hackathon.index.published import laptops, without_hidden
 from hackathon.survey.records import SurveySummary
 from hackathon.text.messages import localized, message
 from hackathon.web.page.dates import days_text
@@ -18,6 +19,7 @@ from hackathon.web.page.sanitize import block, line
 from hackathon.web.report.gains import AdviceRow, advice_rows
 from hackathon.web.report.team import TeamResult, strangers, team_results
 from hackathon.web.views.board import PostView, board_view
+from hackathon.web.views.published_surveys import foremost as headline_survey
 from hackathon.web.views.scaling import Overview, overview, overview_figures
 from hackathon.web.views.schedule import DayView, schedule_view
 from hackathon.web.views.survey import SurveyView, survey_figures, survey_view
@@ -62,7 +64,8 @@ class UsedRow:
 
     team: str
     cluster: str
-    runs: int
+    jobs: int
+    """Jobs that used it, those of `hackathon ready` and of runs that were cleaned up too."""
     node_hours: float
     gpu_hours: float | None
     tokens: float | None
@@ -101,6 +104,9 @@ class ReportView:
     schedule: tuple[DayView, ...]
     tutors: TutorsView
     teams: tuple[TeamResult, ...]
+    count: EventCount
+    best_team: str
+    """The team with the largest speed-up that is compared; empty without one."""
     advice: tuple[AdviceRow, ...]
     """What became of the advice that the teams' runs had."""
     used: tuple[UsedRow, ...]
@@ -110,6 +116,8 @@ class ReportView:
     solved: int
     """Solved problems on the board, with those that are not told."""
     surveys: tuple[SurveyView, ...]
+    headline: str
+    """The name of the survey whose response rate stands for the event; empty without one."""
     lessons: tuple[str, ...]
     made: str
     authors: tuple[str, ...] = ()
@@ -129,8 +137,8 @@ class ReportView:
 
     @property
     def measured(self) -> tuple[TeamResult, ...]:
-        """The teams with a speed-up."""
-        return tuple(team for team in self.teams if team.best is not None)
+        """The teams with a speed-up on a machine of the event: those that the table compares."""
+        return tuple(team for team in self.teams if team.best is not None and team.best.compared)
 
     @property
     def came(self) -> tuple[TeamResult, ...]:
@@ -155,7 +163,10 @@ def report_view(
     event = source.event
     assert event is not None
     rules = event.publish
-    used, sums = _used(usage, source.hidden) if usage is not None else ((), ())
+    used, sums = _used(usage, source) if usage is not None else ((), ())
+    found = outcomes(source)
+    best = foremost(found)
+    asked = headline_survey(surveys) if rules.surveys else None
     problems, solved = _problems(source) if rules.board else ((), 0)
     return ReportView(
         title=line(title or localized(event.title), 300),
@@ -167,13 +178,16 @@ def report_view(
         people=_people(event),
         schedule=schedule_view(source).days if rules.schedule else (),
         tutors=_tutors(event),
-        teams=tuple(team_results(source)),
+        teams=tuple(team_results(source, found)),
+        count=count(found),
+        best_team=line(best.team.name, 100) if best is not None else "",
         advice=_advice(source),
         used=used,
         used_in_all=sums,
         problems=problems,
         solved=solved,
         surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
+        headline=asked.name if asked is not None else "",
         lessons=tuple(text for lesson in event.lessons if (text := _text(lesson))),
         made=time.strftime("%Y-%m-%d", time.localtime(source.now)),
         authors=tuple(text for author in event.report.authors if (text := line(localized(author), 200))),
@@ -185,7 +199,7 @@ def report_view(
 def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
     """Return the pictures of all teams' curves, not drawn yet, and what their key is made from."""
     known = {team.name for team in source.event.teams if team.took_part} if source.event else set()
-    view = overview(_of_teams(source, known))
+    view = overview(_of_teams(replace(source, laptops=laptops(source)), known))
     # the event's own results are the article's; published ones, on many more processes, would make them small
     view = replace(view, references=replace(view.references, points=()))
     return (overview_figures(view) if view.results else []), view
@@ -236,12 +250,13 @@ def _tutor(tutor: "Tutor", *, named: bool) -> str:
 
 
 def _clusters(source: Catalog) -> tuple[str, ...]:
-    """Return the clusters that the event names, by their titles; else those that runs name."""
+    """Return the clusters that the event names, by their titles, else those of runs; no laptops beside others."""
     from hackathon.schedulers.profiles import load_cluster
     from hackathon.text.errors import HackathonError
 
     assert source.event is not None
     names = list(source.event.clusters) or sorted({run.cluster for run in source.summaries if run.cluster})
+    names = [name for name in names if name not in laptops(source)]
     found = []
     for name in names:
         try:
@@ -252,19 +267,20 @@ def _clusters(source: Catalog) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _used(usage: "Usage", hidden: frozenset[str]) -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
-    """Return what each team of the event used on each cluster, and the sums over them by cluster."""
+def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
+    """Return what each team of the event used on each cluster, and the sums over them by cluster; without laptops."""
+    away = laptops(source)
     rows = [
         UsedRow(
             team=line(each.team or "", 100),
             cluster=line(each.cluster, 60) or message("report.no_cluster"),
-            runs=each.jobs,
+            jobs=each.jobs,
             node_hours=each.spent.node_hours,
             gpu_hours=each.spent.gpu_hours or None,
             tokens=each.spent.tokens,
         )
         for each in usage.sums("team")
-        if each.known and each.jobs and each.team not in hidden
+        if each.known and each.jobs and each.team not in source.hidden and each.cluster not in away
     ]
     return tuple(rows), tuple(_sum(rows, cluster) for cluster in dict.fromkeys(row.cluster for row in rows))
 
@@ -274,7 +290,7 @@ def _sum(rows: Sequence[UsedRow], cluster: str) -> UsedRow:
     gpu_hours = [row.gpu_hours for row in of if row.gpu_hours is not None]
     tokens = [row.tokens for row in of if row.tokens is not None]
     return UsedRow(
-        "", cluster, sum(row.runs for row in of), sum(row.node_hours for row in of),
+        "", cluster, sum(row.jobs for row in of), sum(row.node_hours for row in of),
         sum(gpu_hours) if gpu_hours else None, sum(tokens) if tokens else None,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from hackathon.scaling.show import number, percent
 from hackathon.text.messages import message
 from hackathon.web.page.dates import joined, listed
 from hackathon.web.report.report import PeopleView, ReportView, TutorsView
-from hackathon.web.report.team import processes
+from hackathon.web.report.team import marked, processes
 from hackathon.web.views.survey import SurveyView
 
 
@@ -97,25 +97,23 @@ def _summary(view: ReportView) -> str:
         told.append(
             message(
                 "report.summary", people=counted("people", view.people.people),
-                teams=counted("teams", view.people.took_part), measured=counted("teams", len(view.measured)),
+                teams=counted("teams", view.people.took_part), measured=counted("teams", view.count.measured),
             )
         )  # fmt: skip
-        best = max(view.measured, key=lambda team: team.best.speedup if team.best else 0.0)
-        assert best.best is not None
-        if best.best.speedup > 1:
-            told.append(
-                message(
-                    "report.summary_best", speedup=number(best.best.speedup, 3),
-                    processes=processes(best.best.processes), team=best.name,
-                )
+        best = next((team for team in view.measured if team.name == view.best_team), None)
+        if best is not None and best.best is not None and best.best.speedup > 1:
+            text = message(
+                "report.summary_best", speedup=number(best.best.speedup, 3),
+                processes=processes(best.best.processes), team=best.name,
             )  # fmt: skip
-        else:
+            told.append(marked(text, best.best.doubted))
+        elif best is not None:
             told.append(message("report.summary_none_faster"))
-    asked = [each for each in view.surveys if each.audience == "participants"][-1:]
-    for each in asked:
-        if each.rate is None:
-            continue
-        told.append(message("report.summary_survey", rate=percent(each.rate), n=each.n))
+    told += [
+        message("report.summary_survey", title=each.title, rate=percent(each.rate), n=each.n, invited=each.invited)
+        for each in view.surveys
+        if each.name == view.headline and each.rate is not None
+    ]
     return joined(*told)
 
 
@@ -150,7 +148,7 @@ def _used(view: ReportView) -> str:
         told.append(
             message(
                 "report.used_sentence", node_hours=number(each.node_hours, 3), gpu=gpu,
-                runs=counted("runs", each.runs), cluster=each.cluster,
+                jobs=counted("jobs", each.jobs), cluster=each.cluster,
             )
         )  # fmt: skip
     return joined(*told)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hackathon.board.entry import clean_line
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
+from hackathon.index.outcomes import MainStudy, outcome
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, run_key, told_results
+from hackathon.index.studies import TeamRuns, by_study, by_team, run_key, told_results
 from hackathon.prediction.results import with_predictions
 from hackathon.runs.states import CANCELLED, ENDED
 from hackathon.scaling.show import doubt_mark, remarks
@@ -17,6 +18,7 @@ from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import language, localized, message
 from hackathon.web.page.dates import days_text, listed
 from hackathon.web.page.sanitize import line
+from hackathon.web.report.team import best_of, speedup_sentence
 from hackathon.web.views.before_after import BeforeAfter, Measurement, change
 from hackathon.web.views.board import PostView, board_view
 from hackathon.web.views.diff import FileChange, diff_page
@@ -31,7 +33,7 @@ POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
 
 @dataclass(frozen=True)
 class PointRow:
-    """One size of the study with the largest speed-up."""
+    """One size of the main study."""
 
     processes: int
     nodes: int
@@ -86,10 +88,12 @@ class Deck:
     """(what, before, after)."""
     files: tuple[str, ...]
     """Which files of the program differ between the two, in words."""
-    best: Reached | None
-    """The largest speed-up, as everywhere else; None without any."""
+    best: MainStudy | None
+    """The main study and the point that leads, as everywhere else; None without any."""
+    others: tuple[tuple[str, str], ...]
+    """(project, what its main study reached) of the team's other projects."""
     study: str
-    """The id of the study that reached it; empty without any."""
+    """The id of the main study; empty without any."""
     mode: str
     unit: str
     base: int
@@ -101,16 +105,17 @@ class Deck:
 
 
 def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | None:
-    """Return a team's deck in the current language, and the results of its best study; None without such a team."""
+    """Return a team's deck in the current language, and the results of its main study; None without such a team."""
     team = next((each for each in by_team(source) if each.name == name), None)
     if team is None:
         return None
     studies = by_study(team.runs, source.memory)
-    compared = change(team.work, studies)
-    best = reached(studies)
+    reached = outcome(team, source)
+    best = reached.main
+    compared = change(team.work, studies, best.run if best else None)
     series = best.series if best else None
     results = with_predictions(told_results(series)) if series else None
-    page = team_page(team, source, studies)
+    page = team_page(reached, source, studies)
     event, entry = source.event, team.team
     return Deck(
         team=line(team.name, 100),
@@ -120,7 +125,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         problem=page.title,
         model=line(entry.model, 300) if entry else "",
         done=line(localized(entry.done), 1000) if entry else "",
-        clusters=page.clusters,
+        clusters=tuple(line(cluster, 60) for cluster in best.clusters) if best else page.clusters,
         program=page.program,
         before=compared.before if compared else _first(team),
         after=compared.after if compared else None,
@@ -128,6 +133,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         changed=_changed(compared),
         files=_files(source, compared),
         best=best,
+        others=tuple((each.project, speedup_sentence(each)) for each in map(best_of, reached.others)),
         study=series.id if series else "",
         mode=series.mode if series else "",
         unit=line(results["unit"] or results["metric"], 40) if results else "",

@@ -1,12 +1,12 @@
-"""What the report says of one team: its problem and model, what was done, and what its best study reached."""
+"""What the report says of one team: its problem and model, what was done, and what its main study reached."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hackathon.index.catalog import Catalog
-from hackathon.index.memory import Memory
-from hackathon.index.studies import StudyRuns, TeamRuns, by_study, by_team, reached, results_of
+from hackathon.index.outcomes import MainStudy, TeamOutcome
+from hackathon.index.studies import by_study, by_team, results_of
 from hackathon.profiling.sentences import sentences
 from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED
@@ -26,7 +26,7 @@ STEPS = 6
 
 @dataclass(frozen=True)
 class BestSpeedup:
-    """The point with a team's largest speed-up beyond its study's base."""
+    """The point that leads of a team's main study, or of another project's."""
 
     speedup: float
     efficiency: float
@@ -41,6 +41,12 @@ class BestSpeedup:
     base_value: float | None
     study: str
     """The id of the study."""
+    project: str
+    """The name of its project's folder."""
+    compared: bool
+    """Whether it was measured on a machine of the event."""
+    doubted: str
+    """The mark of the doubts about it; empty without any."""
     step: tuple[str, ...] = ()
     """Where the time of a step goes at that point, in words, with what to try."""
 
@@ -61,24 +67,38 @@ class TeamResult:
     state: str
     """`best`: it has a speed-up; `base`: it measured and has none; `failed`: no run succeeded; `none`: no run is on
     record."""
-    runs: int
-    succeeded: int
     best: BestSpeedup | None = None
+    others: tuple[BestSpeedup, ...] = ()
+    """The main studies of its other projects."""
 
     @property
     def sentence(self) -> str:
-        """What its studies reached, in words."""
-        if self.best is None:
-            return message(f"report.team_{self.state}")
-        best = self.best
-        about = [message(f"report.mode_{best.mode}")] if best.mode else []
-        about += [", ".join(best.clusters)] if best.clusters else []
-        if best.value is not None and best.base_value is not None:
-            about.append(f"{number(best.base_value)} → {number(best.value)} {best.unit}")
-        return message(
-            "report.team_best", speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
-            processes=processes(best.processes), base=processes(best.base), about=message("report.comma").join(about),
-        )  # fmt: skip
+        """What its main study reached, in words."""
+        return message(f"report.team_{self.state}") if self.best is None else speedup_sentence(self.best)
+
+    @property
+    def other_sentences(self) -> tuple[tuple[str, str], ...]:
+        """(project, what its main study reached) of its other projects."""
+        return tuple((each.project, speedup_sentence(each)) for each in self.others)
+
+
+def marked(text: str, doubted: str) -> str:
+    """Return a sentence with the mark of the doubts about its number, where there are any."""
+    return message("report.doubted", text=text, mark=doubted) if doubted else text
+
+
+def speedup_sentence(best: BestSpeedup) -> str:
+    """Return what a study reached, in words, with its mark where it is doubted or nothing compares with it."""
+    about = [message(f"report.mode_{best.mode}")] if best.mode else []
+    about += [", ".join(best.clusters)] if best.clusters else []
+    if best.value is not None and best.base_value is not None:
+        about.append(f"{number(best.base_value)} → {number(best.value)} {best.unit}")
+    text = message(
+        "report.team_best", speedup=number(best.speedup, 3), efficiency=percent(best.efficiency),
+        processes=processes(best.processes), base=processes(best.base), about=message("report.comma").join(about),
+    )  # fmt: skip
+    text = marked(text, best.doubted)
+    return text if best.compared else message("report.not_compared", text=text)
 
 
 def processes(count: int) -> str:
@@ -86,9 +106,9 @@ def processes(count: int) -> str:
     return message("report.processes_one" if count == 1 else "report.processes_many", count=count)
 
 
-def team_results(source: Catalog) -> list[TeamResult]:
+def team_results(source: Catalog, reached: Iterable[TeamOutcome]) -> list[TeamResult]:
     """Return what each team of the event reached, in the order of `hackathon.yaml`, in the current language."""
-    return [_result(team, team.team, source.memory) for team in by_team(source) if team.team is not None]
+    return [_result(found, found.team.team, source) for found in reached if found.team.team is not None]
 
 
 def strangers(source: Catalog) -> list[str]:
@@ -96,12 +116,13 @@ def strangers(source: Catalog) -> list[str]:
     return [team.name for team in by_team(source) if team.team is None and team.runs]
 
 
-def _result(team: TeamRuns, entry: "Team", memory: Memory) -> TeamResult:
-    studies = by_study(team.runs, memory)
-    best = best_of(studies)
+def _result(found: TeamOutcome, entry: "Team", source: Catalog) -> TeamResult:
+    team, main = found.team, found.main
+    best = best_of(main) if main is not None and entry.took_part else None
     done = " ".join(block(localized(entry.done), LONGEST).split())
-    succeeded = sum(run.state == SUCCEEDED for run in team.work)
-    compared = None if done or not entry.took_part else change(team.work, studies)
+    compared = None
+    if entry.took_part and not done:
+        compared = change(team.work, by_study(team.runs, source.memory), main.run if main is not None else None)
     return TeamResult(
         name=line(team.name, 100),
         problem=line(localized(team.title), 300),
@@ -110,24 +131,22 @@ def _result(team: TeamRuns, entry: "Team", memory: Memory) -> TeamResult:
         people=len(entry.members),
         done=done,
         from_records=changed_text(compared) if compared else "",
-        state=_state(len(team.work), succeeded, best),
-        runs=len(team.work),
-        succeeded=succeeded,
-        best=best if entry.took_part else None,
+        state=_state(found),
+        best=best,
+        others=tuple(map(best_of, found.others)) if entry.took_part else (),
     )
 
 
-def _state(runs: int, succeeded: int, best: BestSpeedup | None) -> str:
-    if not runs:
+def _state(found: TeamOutcome) -> str:
+    if not found.team.work:
         return "none"
-    return "best" if best else "base" if succeeded else "failed"
+    if found.main is not None:
+        return "best"
+    return "base" if any(run.state == SUCCEEDED for run in found.team.work) else "failed"
 
 
-def best_of(studies: Sequence[StudyRuns]) -> BestSpeedup | None:
-    """Return the point with the largest speed-up among studies; None when none goes beyond its base."""
-    found = reached(studies)
-    if found is None:
-        return None
+def best_of(found: MainStudy) -> BestSpeedup:
+    """Return what the report tells of a main study."""
     study = found.series
     results = results_of(study)
     by_size = {point["processes"]: point for point in results["points"]}
@@ -138,11 +157,14 @@ def best_of(studies: Sequence[StudyRuns]) -> BestSpeedup | None:
         processes=found.processes,
         base=results["base_processes"],
         mode=study.mode,
-        clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
+        clusters=tuple(line(cluster, 60) for cluster in found.clusters),
         unit=line(results["unit"] or results["metric"], 40),
         value=by_size[found.processes]["value"],
         base_value=base["value"] if base else None,
         study=study.id,
+        project=line(found.project, 100),
+        compared=found.compared,
+        doubted=found.doubted,
         step=tuple(sentences(found.processes, by_size[found.processes]["shares"])),
     )
 

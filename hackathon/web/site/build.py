@@ -2,7 +2,7 @@
 
 import multiprocessing
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import Any
 from hackathon.config.event import Publish
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
-from hackathon.index.published import on_machines
+from hackathon.index.outcomes import outcome
+from hackathon.index.published import laptops
 from hackathon.index.studies import results_of
 from hackathon.prediction.results import with_predictions
 from hackathon.text.errors import HackathonError
@@ -40,8 +41,6 @@ POLICY = (
 """`file:` is what `self` is not where the pages are opened from a disk."""
 GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
 """What a page raises that met something in a run's files that nobody thought of."""
-COUNTED = ("home", "scaling")
-"""Pages that compare teams: of the event's machines, without what somebody tried on a laptop."""
 TOGETHER = 10
 """Teams whose pictures are drawn by one drawing process."""
 
@@ -92,9 +91,7 @@ class SiteBuilder:
         made = BuiltPart()
         if general:
             self._files(folder, names, made)
-            counted = on_machines(self.source)
-            pages = [(page, counted if page.kind in COUNTED else self.source) for page in self.site.general]
-            self._pages(folder, names, pages, made)
+            self._pages(folder, names, [(page, self.source) for page in self.site.general], made)
         for start in range(0, len(parts), TOGETHER):
             some = parts[start : start + TOGETHER]
             pages = [(page, self._source_of(part)) for part in some for page in part.pages]
@@ -103,6 +100,17 @@ class SiteBuilder:
                 self._tables(folder, names, part)
                 self._crates(folder, names, part, made)
         return made
+
+    def _lines(self, part: SiteSection) -> Iterator[list[object]]:
+        """Yield what the table of all results has of a team."""
+        away = laptops(self.source)
+        main = outcome(part.team, self.source, away).main
+        for study in part.studies:
+            leads = main.series.settings if main is not None and main.study == study.key else None
+            compared = not away or not {run.cluster for run in study.runs} <= away
+            yield from downloads.rows(
+                part.team.name, study, results_of(study), self.mask, main=leads, compared=compared
+            )
 
     def _source_of(self, part: SiteSection) -> Catalog:
         projects = [project for project in self.source.projects if project.path in part.team.projects]
@@ -243,12 +251,7 @@ class SiteBuilder:
                 made.warnings.append(message("site.no_scripts", reason=error.message))
         if f"{ALL_RESULTS}.csv" not in names:
             return
-        lines = [
-            line
-            for part in self.site.parts
-            for study in part.studies
-            for line in downloads.rows(part.team.name, study, results_of(study), self.mask)
-        ]
+        lines = [line for part in self.site.parts for line in self._lines(part)]
         event = self.source.event
         about = {"title": event.title, "dates": event.dates, "place": event.place} if event else {}
         write_whole(folder / f"{ALL_RESULTS}.csv", downloads.all_csv(lines))

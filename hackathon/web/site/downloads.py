@@ -15,7 +15,7 @@ from hackathon.web.masking.mask import Mask
 
 COLUMNS = (
     "team", "study", "name", "cluster", "mode", "metric", "unit", "processes", "nodes", "value", "stdev", "repeats",
-    "speedup", "efficiency", "status", "doubts", "settings",
+    "speedup", "efficiency", "status", "doubts", "settings", "main", "compared",
 )  # fmt: skip
 """Of the table of all results."""
 
@@ -63,8 +63,20 @@ def _of_a_site(point: Mapping[str, Any]) -> dict[str, Any]:
     return {**point, "runs": runs}
 
 
-def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) -> list[list[object]]:
-    """Return a study's points as lines of the table of all results, masked."""
+def rows(
+    team: str,
+    study: StudyRuns,
+    results: Mapping[str, Any],
+    mask: Mask,
+    *,
+    main: Mapping[str, Any] | None = None,
+    compared: bool = True,
+) -> list[list[object]]:
+    """Return a study's points as lines of the table of all results, masked.
+
+    `main`: the settings of the series that is the team's main study, None where that is another study. `compared`:
+    whether it ran on a machine of the event.
+    """
     clusters = " ".join(sorted({run.cluster for run in study.runs if run.cluster}))
     head = [team, study.id, study.name, clusters, results["mode"], results["metric"], results["unit"]]
     return [
@@ -73,6 +85,7 @@ def rows(team: str, study: StudyRuns, results: Mapping[str, Any], mask: Mask) ->
             point["processes"], point["nodes"], point["value"], point["spread"]["stdev"], point["spread"]["n"],
             point["speedup"], point["efficiency"], point["status"], show.doubt_ids(point["doubts"]),
             mask.text(settings_text(each["settings"], " ")),
+            "yes" if main is not None and dict(main) == dict(each["settings"]) else "no", "yes" if compared else "no",
         ]
         for each in series_of(results)
         for point in each["points"]

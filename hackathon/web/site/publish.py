@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hackathon.config.event import Publish
 from hackathon.config.load import PROJECT_FILE
 from hackathon.index.catalog import Catalog
-from hackathon.index.published import hidden_teams, without_hidden
+from hackathon.index.published import hidden_teams, laptops, without_hidden
 from hackathon.index.record import RunEntry
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.text.errors import HackathonError, RequestError
@@ -180,15 +180,17 @@ def _plan(
     marks = kept_site.named_in(source.summaries, kept)
     mask = mask_of(replace(source, hidden=hidden_teams(source.event)), [named for _, named in marks.values()], rules)
     source = without_hidden(source)
+    source = replace(source, laptops=laptops(source))
     logo = site_logo(source) if studies is None else None
     if studies is not None:  # single studies: the event's rules hold, its pages do not come along
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
-    event = repr((source.event, logo, _beside(source)))
+    event = repr((source.event, logo, _beside(source), sorted(source.laptops or ())))
     base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
     shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
-    everything = kept_site.digest(base, sorted(shown.items()))
+    titles = [_titles_mark(part.team.projects) for part in site.parts]
+    everything = kept_site.digest(base, sorted(shown.items()), titles)
     for page in site.general:
         more = _board_mark(source) if page.kind == "board" else ""
         if page.kind in ("survey", "home") and source.event_folder is not None:

@@ -66,25 +66,32 @@ class BeforeAfter:
     """Differences that are not listed."""
 
 
-def change(runs: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> BeforeAfter | None:
-    """Return the first measurement, on one process if there is one, and the best later one of the same program.
+def change(
+    runs: Sequence[RunEntry], studies: Iterable[StudyRuns], leading: RunEntry | None = None
+) -> BeforeAfter | None:
+    """Return the first measurement, on one process if there is one, and the one that stands for what was reached.
 
-    None when nothing was measured twice. Of several programs and metrics the one with the most runs counts.
+    That is the point of `leading`, a run of the main study, and the first measurement is of its program on its cluster.
+    Without it it is the best later measurement of the program with the most runs. None when nothing was measured twice.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.value is not None]
-    kinds = Counter((run.name, run.metric, run.unit) for run in good)
+    kinds = Counter(map(_kind, good))
     if not kinds:
         return None
-    kind = max(kinds, key=lambda each: (kinds[each], each))
+    kind = _kind(leading) if leading is not None else max(kinds, key=lambda kind: (kinds[kind], kind))
     sides = sorted(_sides(kind, good, studies), key=lambda side: (side.created or 0.0, side.run_id))
-    if not sides:
-        return None
-    before = next((side for side in sides if side.processes == 1), sides[0])
-    later = sides[sides.index(before) + 1 :]
-    if not later:
+    after = next((side for side in sides if leading is not None and side.run_id == leading.id), None)
+    if after is not None:
+        sides = [side for side in sides if side is not after and _is_earlier(side, after)]
+    before = next((side for side in sides if side.processes == 1), next(iter(sides), None))
+    if before is None:
         return None
     less = lower_is_better(before.unit)
-    after = min(later, key=lambda side: side.value if less else -side.value)
+    if after is None:
+        later = sides[sides.index(before) + 1 :]
+        if not later:
+            return None
+        after = min(later, key=lambda side: side.value if less else -side.value)
     alike = before.processes == after.processes or not per_process(before.unit)
     comparable = alike and before.value > 0 and after.value > 0 and not _PER_STEP.search(before.unit)
     ratio = (before.value / after.value if less else after.value / before.value) if comparable else None
@@ -92,8 +99,20 @@ def change(runs: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> BeforeAfte
     return BeforeAfter(before, after, ratio, tuple(changed[:SHOWN]), max(0, len(changed) - SHOWN))
 
 
-def _sides(kind: tuple[str, str, str], good: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> list[Measurement]:
-    known = {(run.project, run.id): run for run in good if (run.name, run.metric, run.unit) == kind}
+def _kind(run: RunEntry) -> tuple[str, ...]:
+    """Return what two measurements have in common that can be set side by side."""
+    return (run.project, run.name, run.cluster, run.metric, run.unit)
+
+
+def _is_earlier(side: Measurement, after: Measurement) -> bool:
+    """Return whether a measurement came before another one, or is a smaller size of its study."""
+    if side.study and side.study == after.study:
+        return side.processes < after.processes
+    return (side.created or 0.0) < (after.created or 0.0)
+
+
+def _sides(kind: tuple[str, ...], good: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> list[Measurement]:
+    known = {(run.project, run.id): run for run in good if _kind(run) == kind}
     sides = [_side(run, run.value, 1, "") for run in known.values() if not run.study and not run.is_false]
     for study in studies:
         for point in points_of(results_of(study)):

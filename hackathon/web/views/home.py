@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from hackathon.event.participation import Participation, participation
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
-from hackathon.index.studies import StudyRuns, TeamRuns, best_series, by_study, by_team, results_of
+from hackathon.index.outcomes import outcomes
+from hackathon.index.studies import StudyRuns, best_series, by_study, results_of
 from hackathon.scaling.doubts import believed
-from hackathon.scaling.show import percent
+from hackathon.scaling.show import doubt_mark, percent
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.messages import localized, message
 from hackathon.web.page.dates import days_text
@@ -38,6 +39,10 @@ class LargestPoint:
     processes: int
     speedup: float
     efficiency: float
+    doubted: str = ""
+    """The mark of the doubts about it; empty without any."""
+    compared: bool = True
+    """Whether it was measured on a machine of the event."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,6 @@ class Card:
     best: LargestPoint | None = None
     runs: int = 0
     succeeded: int = 0
-    studies: int = 0
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,6 @@ class HomeView:
     """What the picture of all teams shows; None without one."""
     hours: tuple[HoursView, ...] = ()
     """What the event's teams used: GPU-hours where there were any, node-hours, and tokens where they are counted."""
-    runs: int = 0
-    """Runs of the teams that became jobs, without short ones that only looked whether all is ready."""
-    succeeded: int = 0
     people: Participation | None = None
     """Who took part; None outside an event, and where it is not known who did."""
     speedups: tuple[SpeedupRow, ...] = ()
@@ -128,14 +129,12 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if key:
         return None
     event = source.event
-    found = teams.values(source, "")
-    assert found is not None
-    sums: teams.TeamsView = found["view"]
+    found = outcomes(source)
+    sums = teams.teams_view(source, found)
     curves = None
     if event is not None:
-        all_teams = {team.name: team for team in by_team(source)}
-        cards = tuple(_team(row, all_teams[row.name], source.memory) for row in sums.rows)
-        curves = overview(source)
+        cards = tuple(map(_team, sums.rows))
+        curves = overview(source, found)
         # the event's own results are what the page is of; published ones, on far more processes, would make them small
         curves = replace(curves, references=replace(curves.references, points=())) if curves.results else None
     else:
@@ -156,8 +155,6 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         lectures=event.lecture_page if event else "",
         curves=curves,
         hours=tuple(_hours(sums.use)),
-        runs=sum(card.runs for card in cards),
-        succeeded=sum(card.succeeded for card in cards),
         people=people if people is not None and people.people else None,
         speedups=speedup_rows(source.summaries) if event is None else (),
         answers=answers,
@@ -198,17 +195,19 @@ def _hours(uses: Sequence[teams.Use]) -> Iterator[HoursView]:
             yield HoursView(name, whole.used, tuple(sorted(clusters, key=lambda each: -each[1])))
 
 
-def _team(row: teams.TeamRow, team: TeamRuns, memory: Memory) -> Card:
-    best = LargestPoint(row.best.processes, row.best.speedup, row.best.efficiency) if row.best else None
+def _team(row: teams.TeamRow) -> Card:
+    main = row.best
+    best = LargestPoint(main.processes, main.speedup, main.efficiency, main.doubted, main.compared) if main else None
     about = (line(row.title, 200),) if row.title else ()
-    jobs = [run for run in team.work if run.was_job]
-    succeeded = sum(run.state == SUCCEEDED for run in jobs)
-    return Card("team", row.name, row.name, about, best, len(jobs), succeeded, len(by_study(team.runs, memory)))
+    return Card("team", row.name, row.name, about, best, row.runs, row.succeeded)
 
 
 def _study(study: StudyRuns, memory: Memory) -> Card:
     good = believed(results_of(best_series(study))["points"])
-    best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"]) if good else None
+    best = None
+    if good:
+        doubted = doubt_mark(good[-1]["doubts"])
+        best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"], doubted)
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
     mode = [message(f"web.mode_{study.mode}")] if study.mode else []
     mode += [message("tuning_page.kind")] if is_tuned(study, memory) else []
@@ -220,5 +219,4 @@ def _study(study: StudyRuns, memory: Memory) -> Card:
         best,
         len(study.runs),
         sum(run.state == SUCCEEDED for run in study.runs),
-        1,
     )

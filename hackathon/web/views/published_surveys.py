@@ -70,9 +70,15 @@ def _without_teams(found: SurveySummary, event: "Event") -> SurveySummary:
 
 
 def foremost(found: Sequence[SurveySummary]) -> SurveySummary | None:
-    """Return the survey that stands for the event: of participants, the last one that closed; None without any."""
-    asked = [each for each in found if each.survey.audience == "participants"]
-    return asked[-1] if asked else found[0] if found else None
+    """Return the survey that stands for the event, None without any.
+
+    It is the one that says so (`headline: true`), else that of participants with most invited; of several the last one.
+    """
+    ranked = [
+        ((each.survey.headline, each.survey.audience == "participants", each.invited or 0, at), each)
+        for at, each in enumerate(found)
+    ]
+    return max(ranked, key=lambda each: each[0])[1] if ranked else None
 
 
 def _closed(collection: "Collection") -> int:
@@ -104,6 +110,17 @@ def collections(folder: Path) -> "list[Collection]":
     from hackathon.survey.storage import SURVEY_FILE
 
     return [Collection(place) for place in places if (place / SURVEY_FILE).exists()]
+
+
+def is_closed(folder: Path) -> bool:
+    """Return whether this account may not even see which surveys an event has."""
+    try:
+        os.listdir(folder / SURVEYS)  # noqa: PTH208
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
 
 
 def unreadable(folder: Path) -> list[str]:

@@ -1,12 +1,13 @@
 """The scaling results of all teams in one picture and one table, beside published ones."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hackathon.index.catalog import Catalog
-from hackathon.index.studies import StudyRuns, by_settings, by_study, by_team, results_of
+from hackathon.index.outcomes import MainStudy, TeamOutcome, outcomes
+from hackathon.index.studies import results_of
 from hackathon.runs.states import OPEN
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.plot import PANELS, filled, panel
@@ -76,6 +77,8 @@ class ReachedRow:
     """(processes, speed-up, efficiency), by size."""
     failed: tuple[int, ...] = ()
     """Sizes at which no run succeeded, by size."""
+    doubted: str = ""
+    """The mark of the doubts about the point that leads; empty without any."""
     further: int = 0
     """Further studies of the team with a speed-up."""
     mark: Mark | None = None
@@ -87,10 +90,12 @@ class Overview:
     """The page of scaling results."""
 
     results: tuple[ReachedRow, ...]
-    """The study with the largest speed-up of each team, the fastest first."""
+    """The main study of each team, the fastest first."""
     references: References
     waiting: tuple[str, ...]
     """Teams without a speed-up yet."""
+    apart: tuple[ReachedRow, ...]
+    """The main studies of teams that measured on laptops alone: in no picture, since nothing compares with them."""
     other_bases: bool
     """Whether a study began with more than one process."""
     thin: int
@@ -119,60 +124,47 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
     return {"view": view, "figures": figures, "problem": problem}
 
 
-def overview(source: Catalog) -> Overview:
+def overview(source: Catalog, found: Sequence[TeamOutcome] | None = None) -> Overview:
     """Return what all teams reached. Of files only `study.json` and the references are read."""
-    found: list[list[ReachedRow]] = []
-    waiting = []
-    for team in by_team(source):
-        studies = by_study(team.runs, source.memory)
-        results = [result for study in studies if (result := _best(team.name, study)) is not None]
-        results.sort(key=lambda result: (-result.speedup, result.study))
-        if results:
-            found.append(results)
-        else:
-            waiting.append(line(team.name, 100))
-    found.sort(key=lambda results: (-results[0].speedup, results[0].team))
+    found = outcomes(source) if found is None else found
+    rows = [(each.main, _result(each, each.main)) for each in found if each.main is not None]
+    rows.sort(key=lambda pair: (-pair[1].speedup, pair[1].team))
+    results = [row for main, row in rows if main.compared]
     return Overview(
-        results=tuple(_marked(results[0], order, len(results) - 1) for order, results in enumerate(found)),
+        results=tuple(_marked(row, order) for order, row in enumerate(results)),
         references=read_references(source.event_folder),
-        waiting=tuple(waiting),
-        other_bases=any(results[0].base != 1 for results in found),
-        thin=max(0, len(found) - SHOWN),
+        waiting=tuple(line(each.team.name, 100) for each in found if each.main is None),
+        apart=tuple(row for main, row in rows if not main.compared),
+        other_bases=any(row.base != 1 for row in results),
+        thin=max(0, len(results) - SHOWN),
     )
 
 
-def _best(team: str, study: StudyRuns) -> ReachedRow | None:
-    """Return what a study reached, with its best settings; None as long as there is nothing beside its base."""
-    found = [result for series in by_settings(study) if (result := _result(team, series)) is not None]
-    return max(found, key=lambda result: result.speedup, default=None)
-
-
-def _result(team: str, study: StudyRuns) -> ReachedRow | None:
-    """Return what one series of a study reached, None as long as there is nothing beside its base."""
+def _result(found: TeamOutcome, main: MainStudy) -> ReachedRow:
+    """Return what a team's main study reached."""
+    study = main.series
     results = results_of(study)
     points = believed(results["points"])
-    base = results["base_processes"]
-    beyond = [point for point in points if point["processes"] > base]
-    if not beyond:
-        return None
-    best = max(beyond, key=lambda point: point["speedup"])
+    by_size = {point["processes"]: point for point in points}
     return ReachedRow(
-        team=line(team, 100),
-        team_key=team,
+        team=line(found.team.name, 100),
+        team_key=found.team.name,
         study=study.key,
         name=line(study.name, 100),
         mode=study.mode,
-        clusters=tuple(sorted({line(run.cluster, 60) for run in study.runs if run.cluster})),
-        base=base,
-        processes=best["processes"],
-        speedup=best["speedup"],
-        efficiency=best["efficiency"],
-        value=best["value"],
+        clusters=tuple(line(cluster, 60) for cluster in main.clusters),
+        base=results["base_processes"],
+        processes=main.processes,
+        speedup=main.speedup,
+        efficiency=main.efficiency,
+        value=by_size[main.processes]["value"],
         unit=line(results["unit"] or results["metric"], 40),
         good=sum(run.state == SUCCEEDED for run in study.runs),
         total=len(study.runs),
         points=tuple((point["processes"], point["speedup"], point["efficiency"]) for point in points),
         failed=tuple(point["processes"] for point in results["points"] if _is_failed(point)),
+        doubted=main.doubted,
+        further=found.further,
     )
 
 
@@ -182,12 +174,12 @@ def _is_failed(point: Mapping[str, Any]) -> bool:
     return bool(states) and point["value"] is None and not states & {SUCCEEDED, *OPEN}
 
 
-def _marked(result: ReachedRow, order: int, further: int) -> ReachedRow:
+def _marked(result: ReachedRow, order: int) -> ReachedRow:
     mark = None
     if order < SHOWN:
         shapes = list(SHAPES.values())
         mark = Mark(COLOURS[order % len(COLOURS)], shapes[_shape(order)])
-    return replace(result, further=further, mark=mark)
+    return replace(result, mark=mark)
 
 
 def _shape(order: int) -> int:

@@ -111,12 +111,12 @@ def _last_good(results: Mapping[str, Any]) -> dict[str, Any] | None:
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
     """Return the values of a study's page; None when no run of it is in the index."""
     project, identifier = parts_of(key)
-    runs = [run for run in source.summaries if run.study == identifier and run.project == project]
-    if not identifier or not runs:
+    runs = [run for run in source.summaries if run.project == project and run.study in (identifier, "")]
+    study = next((study for study in by_study(runs, source.memory) if study.id == identifier), None)
+    if not identifier or study is None:
         return None
-    (study,) = by_study(runs, source.memory)
     names = {path: team.name for team in by_team(source) for path in team.projects}
-    view = study_page(study, runs[0].team or names.get(Path(project), Path(project).name))
+    view = study_page(study, study.runs[0].team or names.get(Path(project), Path(project).name))
     tuning = tuning_view(study, source.memory)
     if tuning is not None:
         figures, problem = drawn(tuning.figures, source.memory)

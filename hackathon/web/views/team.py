@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.index.catalog import Catalog
 from hackathon.index.memory import Memory
+from hackathon.index.outcomes import MainStudy, TeamOutcome, main_study, outcome
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import (
     StudyRuns,
@@ -19,12 +20,12 @@ from hackathon.index.studies import (
     by_settings,
     by_study,
     by_team,
-    reached,
     results_of,
     run_key,
 )
 from hackathon.runs.directory import RunDirectory
 from hackathon.scaling.doubts import believed
+from hackathon.scaling.show import doubt_mark
 from hackathon.scaling.table import SUCCEEDED
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import localized
@@ -55,6 +56,8 @@ class Program:
     name: str
     good: bool = True
     """Whether the run that tells it succeeded."""
+    main: bool = False
+    """Whether that is the leading run of the main study."""
     title: str = ""
     """Of its recipe, in the current language."""
     framework: str = ""
@@ -80,6 +83,8 @@ class StudyRow:
     """Of its largest point with a speed-up; 0 without one."""
     speedup: float | None
     efficiency: float | None
+    doubted: str
+    """The mark of the doubts about that point; empty without any."""
     good: int
     runs: int
 
@@ -122,21 +127,25 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if team is None:
         return None
     studies = by_study(team.runs, source.memory)
-    chosen = _curves([study for study in studies if not is_tuned(study, source.memory)])
+    found = outcome(team, source)
+    chosen = _curves([study for study in studies if not is_tuned(study, source.memory)], found.main)
     results = [results_of(study) for study in chosen]
     names = [line(study.name, 60) for study in chosen]
     made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
     shares = study_shares(results[0]) if chosen else []
     figures, problem = drawn([*shares, *made], source.memory)
     return {
-        "view": team_page(team, source, studies, names), "shares": figures[: len(shares)],
+        "view": team_page(found, source, studies, names), "shares": figures[: len(shares)],
         "figures": figures[len(shares) :], "problem": problem,
     }  # fmt: skip
 
 
-def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()) -> TeamPage:
+def team_page(
+    found: TeamOutcome, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()
+) -> TeamPage:
     """Return a team for a page; files that are missing or half-written leave gaps, never an error."""
-    compared = change(team.work, studies)
+    team, leading = found.team, found.main.run if found.main is not None else None
+    compared = change(team.work, studies, leading)
     best = compared.after.run if compared else ""
     good = [run for run in team.work if run.state == SUCCEEDED]
     again = next((run for run in good if run_key(run) == best), next(iter(good), None))
@@ -144,12 +153,12 @@ def team_page(team: TeamRuns, source: Catalog, studies: Sequence[StudyRuns], cur
     return TeamPage(
         name=team.name,
         title=line(localized(team.title), 300) or _own_title(team),
-        row=team_row(team, source, Ledger(source)),
+        row=team_row(found, source, Ledger(source)),
         members=len(team.team.members) if team.team else 0,
         kinds=tuple(kinds.most_common()),
         projects=tuple(sorted({line(path.name, 100) for path in team.projects})),
         clusters=tuple(sorted({line(run.cluster, 60) for run in team.runs if run.cluster})),
-        program=_program(team, source),
+        program=_program(team, source, leading),
         studies=tuple(_study_row(study, source.memory) for study in studies[:STUDIES]),
         more_studies=max(0, len(studies) - STUDIES),
         curves=tuple(curves),
@@ -180,17 +189,23 @@ def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
     return told
 
 
-def _curves(studies: Sequence[StudyRuns]) -> list[StudyRuns]:
-    """Return the series of studies for one picture: the one that reached most, then newer ones from the same base."""
+def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyRuns]:
+    """Return the series of studies for one picture: the main one, then newer ones that compare with it.
+
+    These are of the same project, cluster, mode and unit and begin with as many processes.
+    """
     series = [each for study in studies for each in by_settings(study)]
-    told = [each for each in series if reached([each])]
-    best = reached(told)
-    if best is None:
+    if main is None:
         return [each for each in series if any(point["speedup"] for point in results_of(each)["points"])][:1]
-    first = best.series
-    base = results_of(first)["base_processes"]
-    others = [study for study in told if study != first and results_of(study)["base_processes"] == base]
-    return [first, *others[: CURVES - 1]]
+    kind = _comparable(main.series)
+    others = [each for each in series if each != main.series and main_study([each]) and _comparable(each) == kind]
+    return [main.series, *others[: CURVES - 1]]
+
+
+def _comparable(series: StudyRuns) -> tuple[object, ...]:
+    results = results_of(series)
+    clusters = frozenset(run.cluster for run in series.runs)
+    return (series.project, clusters, series.mode, results["unit"], results["base_processes"])
 
 
 def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
@@ -205,6 +220,7 @@ def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
         processes=best.get("processes", 0),
         speedup=best.get("speedup"),
         efficiency=best.get("efficiency"),
+        doubted=doubt_mark(best.get("doubts", ())),
         good=sum(1 for run in study.runs if run.state == SUCCEEDED),
         runs=max(len(study.runs), study.points),
     )
@@ -226,15 +242,17 @@ def _own_title(team: TeamRuns) -> str:
     return ""
 
 
-def _program(team: TeamRuns, source: Catalog) -> Program | None:
-    """Return what the newest successful run trained, or the newest one where none succeeded."""
-    run = next((run for run in team.work if run.state == SUCCEEDED), next(iter(team.work), None))
+def _program(team: TeamRuns, source: Catalog, leading: RunEntry | None) -> Program | None:
+    """Return what the main study trained; without one the newest successful run, or the newest one of all."""
+    newest = next((run for run in team.work if run.state == SUCCEEDED), next(iter(team.work), None))
+    run = leading or newest
     if run is None:
         return None
     record = RunDirectory(Path(run.project) / "runs" / run.id).known()
     return Program(
         name=line(record.recipe or record.name or run.name, 100),
         good=run.state == SUCCEEDED,
+        main=leading is not None,
         title=_recipe_title(record.recipe, run, source),
         framework=line(record.framework, 60),
         launcher=line(record.launcher, 60),

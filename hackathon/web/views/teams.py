@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.index.catalog import Catalog
+from hackathon.index.outcomes import EventCount, MainStudy, TeamOutcome, count, foremost, of_event, outcomes
+from hackathon.index.published import laptops
 from hackathon.index.record import RunEntry
-from hackathon.index.studies import Reached, TeamRuns, by_study, by_team, reached, run_key
+from hackathon.index.studies import TeamRuns, run_key
 from hackathon.text.messages import language, localized
 from hackathon.text.units import format_age
 from hackathon.usage.usage import Amount, Ledger, Sum
@@ -57,11 +59,17 @@ class TeamRow:
     """The name to show."""
     title: str = ""
     runs: int = 0
+    """Runs that count, as `hackathon.index.outcomes` has it."""
     succeeded: int = 0
     failed: int = 0
+    apart: int = 0
+    """Runs on laptops, which no sum counts."""
     open: tuple[tuple[str, int], ...] = ()
     """(state, count) of runs that are with the scheduler."""
-    best: Reached | None = None
+    best: MainStudy | None = None
+    """The point that leads of its main study."""
+    others: tuple[MainStudy, ...] = ()
+    """The main studies of its other projects."""
     gpu_percent: float | None = None
     """Mean over the GPUs of runs that go on; of the newest run that tells it where none goes on."""
     trouble: TeamFailure | None = None
@@ -80,19 +88,11 @@ class TeamsView:
     rows: tuple[TeamRow, ...]
     use: tuple[Use, ...]
     """Of the event's teams together, by cluster, against the budgets of all of them; of all projects outside one."""
-    best: Reached | None
+    best: MainStudy | None
+    """The largest speed-up of the main studies on the event's machines; of those without doubts where there is one."""
     best_team: str
+    count: EventCount
     live: bool
-
-    @property
-    def active(self) -> int:
-        """Teams with a run."""
-        return sum(1 for row in self.rows if row.runs)
-
-    @property
-    def runs(self) -> int:
-        """Runs of all teams."""
-        return sum(row.runs for row in self.rows)
 
     @property
     def running(self) -> int:
@@ -104,34 +104,41 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     """Return the values of the page of all teams."""
     if key:
         return None
-    teams = by_team(source)
-    ledger = Ledger(source)
-    rows = tuple(team_row(team, source, ledger) for team in teams)
-    known = {team.name for team in teams if team.team is not None}
-    best = max((row for row in rows if row.best), key=lambda row: row.best.speedup if row.best else 0.0, default=None)
-    view = TeamsView(
-        rows=rows,
-        use=_together([use for row in rows if row.name in known or not known for use in row.use]),
-        best=best.best if best else None,
-        best_team=best.shown if best else "",
+    return {"view": teams_view(source, outcomes(source))}
+
+
+def teams_view(source: Catalog, found: Sequence[TeamOutcome]) -> TeamsView:
+    """Return the table of all teams, which reached what is given."""
+    ledger, away = Ledger(source), laptops(source)
+    rows = {each.team.name: team_row(each, source, ledger) for each in found}
+    summed = [rows[each.team.name] for each in of_event(found)]
+    best = foremost(found)
+    return TeamsView(
+        rows=tuple(rows.values()),
+        use=_together([use for row in summed for use in row.use if use.cluster not in away]),
+        best=best.main if best else None,
+        best_team=rows[best.team.name].shown if best else "",
+        count=count(found),
         live=source.live,
     )
-    return {"view": view}
 
 
-def team_row(team: TeamRuns, source: Catalog, ledger: Ledger) -> TeamRow:
+def team_row(found: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
     """Return a team's line: from what the index holds alone."""
+    team = found.team
     states = Counter(run.state for run in team.runs)
     last = last_activity(team.runs)
     return TeamRow(
         name=team.name,
         shown=line(team.name, 100),
         title=line(localized(team.title), 300),
-        runs=len(team.runs),
-        succeeded=states["SUCCEEDED"],
-        failed=len(team.runs) - states["SUCCEEDED"] - sum(states[state] for state in (*OPEN, "CREATED", "CANCELLED")),
+        runs=found.runs,
+        succeeded=found.succeeded,
+        failed=found.failed,
+        apart=found.apart,
         open=tuple((state, states[state]) for state in OPEN if states[state]),
-        best=reached(by_study(team.runs, source.memory)),
+        best=found.main,
+        others=found.others,
         gpu_percent=gpu_percent(team.runs),
         trouble=newest_trouble(team.runs),
         use=used(team, ledger),

@@ -70,7 +70,7 @@ def held_against(readers: Readers, cluster: str) -> dict[str, float]:
 
 def report_rows(readers: Readers) -> dict[tuple[str, str], dict[str, str]]:
     """Return (first cell, cluster) → kind → text in the report's table of what was used."""
-    text = readers.report().splitlines()
+    text = readers.report.splitlines()
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text if "|" in line]
     heads = [line for line in lines if "Node-hours" in line]
     if not heads:

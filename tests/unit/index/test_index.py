@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from hackathon.config.event import Event, Member, Team
+from hackathon.config.event import Event, Member, Team, team_folders
 from hackathon.config.load import load_event
 from hackathon.index import reader as web_reader
 from hackathon.index.cause import RunCause
 from hackathon.index.index import Index
-from hackathon.index.projects import ProjectFolder, bounds_of, find_projects, team_folders
+from hackathon.index.projects import ProjectFolder, bounds_of, find_projects
 from hackathon.index.record import CauseText, RunEntry
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.status import status

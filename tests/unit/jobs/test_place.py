@@ -1,5 +1,6 @@
 """Where a job runs comes from the project, also for a recipe that is run inside it; threads fit on the node."""
 
+import json
 import os
 import subprocess
 from contextlib import nullcontext
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.cli.main import run
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.cost import cost
 from hackathon.jobs.essence import essence
@@ -56,6 +58,43 @@ def test_a_recipe_runs_where_the_project_says(team: Path, monkeypatch: pytest.Mo
     # what runs is the recipe's affair
     assert (asked.recipe, asked.name, asked.launcher) == ("torch-ddp", "torch-ddp", "torchrun")
     assert asked.threads != 3 and "WHAT_RUNS" not in asked.variables
+
+
+@pytest.fixture
+def event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An event with a team that pays by a group of its own, and the project of a member in the team's folder."""
+    clusters = {"reedbush-h": {"queue": "h-debug"}, "laptop": {}}
+    teams = [{"name": "Aurora", "group": "gz01"}, {"name": "Borealis", "group": "gz02"}]
+    (tmp_path / "hackathon.yaml").write_text(json.dumps({"title": "E", "clusters": clusters, "teams": teams}))
+    folder = tmp_path / "Aurora" / "train"
+    folder.mkdir(parents=True)
+    project = {"name": "train", "command": "python train.py", "cluster": "reedbush-h", "walltime": "00:10:00"}
+    (folder / "project.yaml").write_text(json.dumps({**project, "framework": "torch"}))
+    (folder / "train.py").write_text("import torch.distributed as dist\ndist.init_process_group()\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_the_teams_group_pays_for_its_members_jobs(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--processes", "2"]) == 0
+    assert "needs a group" not in "".join(capsys.readouterr())
+    assert run(["render", "--processes", "2", "--json"]) == 0
+    request = json.loads(capsys.readouterr().out)["request"]
+    assert (request["group"], request["queue"]) == ("gz01", "h-debug")
+    assert (request["origins"]["group"], request["origins"]["queue"]) == ("event", "event")
+    assert run(["scale", "--processes", "1,2", "--dry-run", "--json"]) == 0
+    assert "needs a group" not in "".join(capsys.readouterr())
+    assert run(["render", "--processes", "2"]) == 0
+    assert "#PBS -W group_list=gz01" in capsys.readouterr().out
+
+
+def test_a_group_that_somebody_names_goes_before_the_teams(event: Path) -> None:
+    assert _request(None, Options(group="gx99", processes=2))[0].group == "gx99"
+    assert _request(None, Options(cluster="laptop", processes=2))[0].group is None, "nobody pays for a laptop"
+    assert _request(None, Options(cluster="reedbush-l", processes=2))[0].group is None, "no cluster of the event"
+    path = event / "project.yaml"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "group": "gz77"}))
+    assert _request(None, Options(processes=2))[0].group == "gz77"
 
 
 def test_the_command_line_says_otherwise(team: Path) -> None:

@@ -1,7 +1,14 @@
 """Conversion of a header: what one scheduler asks for is asked of the other, what cannot be said stays visible."""
 
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from hackathon.cli.main import run
 from hackathon.programs.scripts.conversion import Converted, convert, target_language
 from hackathon.programs.scripts.lint import lint, looked_at
 from hackathon.programs.scripts.source import script_text
@@ -55,6 +62,58 @@ def test_the_header_that_a_profile_wants() -> None:
 def test_a_queue_of_another_machine_is_lost_and_told() -> None:
     assert to(PBS, "abci3").lost == ((3, "#PBS -q h-regular"),)
     assert to(PBS, "slurm").lost == ()
+
+
+def command(tmp_path: Path, raw: str, *words: str) -> tuple[int, dict[str, Any]]:
+    """Return the exit code and the answer of `hackathon convert`."""
+    (tmp_path / "job.sh").write_text(raw)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = run(["convert", str(tmp_path / "job.sh"), "--json", *words])
+    return code, json.loads(out.getvalue())
+
+
+def test_all_variables_of_nqsv_count() -> None:
+    raw = b"#!/bin/bash\n#PBS -b 2\n#PBS -v A=1\n#PBS -v B=2\n#PBS -v C\n#PBS -l elapstim_req=1:00:00\necho $A $B $C\n"
+    made = to(raw, "slurm")
+    assert "#SBATCH --export=ALL,A=1,B=2,C" in made.script.lines and made.lost == ()
+    assert "#PBS -v A=1,B=2,C" in to(raw, "pegasus").script.lines
+
+
+def test_a_variable_that_pbs_replaces_is_told() -> None:
+    made = to(b"#!/bin/bash\n#PBS -l select=1\n#PBS -v A=1\n#PBS -v B=2\necho $A $B\n", "slurm")
+    assert "#SBATCH --export=ALL,B=2" in made.script.lines and made.lost == ((3, "#PBS -v A=1"),)
+
+
+@pytest.mark.parametrize(("target", "told"), [("reedbush-h", True), ("miyabi-g", True), ("pegasus", True),
+                                              ("tsubame4", False)])  # fmt: skip
+def test_gpus_of_a_node_that_do_not_fit_are_told(tmp_path: Path, target: str, told: bool) -> None:
+    raw = "#!/bin/bash\n#SBATCH -N 2\n#SBATCH --gpus-per-node=4\n#SBATCH -t 1:00:00\nmpirun ./a\n"
+    code, made = command(tmp_path, raw, "--to", target)
+    gpus = [each["directive"] for each in made["lost"] if "gpus" in each["directive"]]
+    assert (gpus == ["#SBATCH --gpus-per-node=4"]) == told and (code == 1 or not told)
+    assert ("# not translated: #SBATCH --gpus-per-node=4" in made["script"]) == told
+
+
+@pytest.mark.parametrize(("header", "gpus", "cores"), [
+    ("#PBS -q h-regular\n#PBS -l select=2", 2, 36), ("#PJM -L rscgrp=regular-a\n#PJM -L node=2", 8, 72),
+    ("#PBS -q regular-g\n#PBS -l select=2", 1, 72), ("#PBS -q gpu\n#PBS -b 2\n#PBS -l elapstim_req=1:00:00", 1, 48),
+])  # fmt: skip
+def test_a_queue_of_whole_nodes_keeps_its_gpus_and_cores(tmp_path: Path, header: str, gpus: int, cores: int) -> None:
+    code, made = command(tmp_path, f"#!/bin/bash\n{header}\n./a\n", "--to", "slurm")
+    lines = made["script"].splitlines()
+    assert code == 0 and "#SBATCH --nodes=2" in lines and "#SBATCH --exclusive" in lines, lines
+    assert f"#SBATCH --gpus-per-node={gpus}" in lines and f"#SBATCH --cpus-per-task={cores}" in lines, lines
+
+
+def test_the_cluster_that_a_script_is_for_can_be_named(tmp_path: Path) -> None:
+    raw = "#!/bin/bash\n#PBS -q h-regular\n#PBS -l select=2:mpiprocs=2\n./a\n"
+    _, plain = command(tmp_path, raw, "--to", "slurm", "--from", "miyabi-g")
+    assert "gpus" not in plain["script"], "Miyabi has no such queue"
+    _, made = command(tmp_path, raw, "--to", "slurm", "--from", "reedbush-h")
+    assert "--gpus-per-node=2" in made["script"] and "--cpus-per-task=18" in made["script"]
+    _, small = command(tmp_path, raw.replace("h-regular", "h-debug"), "--to", "tsubame4", "--from", "reedbush-h")
+    assert "not translated: #PBS -q h-debug" in small["script"]
 
 
 def test_what_cannot_be_said_is_a_comment() -> None:

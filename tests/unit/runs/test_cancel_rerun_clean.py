@@ -19,8 +19,10 @@ from hackathon.runs.rerun import rerun
 from hackathon.runs.source.provenance import differences
 from hackathon.runs.status import status
 from hackathon.runs.submit import submit
+from hackathon.scaling.collect import run_result
 from hackathon.schedulers.base import JobState, StatusAnswer
 from hackathon.schedulers.pbs.commands import Pbs
+from hackathon.schedulers.slurm.commands import Slurm
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import write_json
 from support.runs import SCRIPT, FakeScheduler, append_line, new_run, project, request, write_event
@@ -209,6 +211,33 @@ def test_an_adopted_job_that_ended_well_succeeded(tmp_path: Path, scheduler: Fak
     scheduler.say("12", "SUCCEEDED")
     run = adopt("12", scheduler, cluster="box", runs_folder=tmp_path / "runs")
     assert _look(run, scheduler) == "SUCCEEDED"
+
+
+def test_an_adopted_job_has_the_schedulers_process_count_or_none(tmp_path: Path, scheduler: FakeScheduler) -> None:
+    (scheduler.spool / "jobs" / "12").mkdir()
+    scheduler.say("12", "SUCCEEDED")
+    words = {
+        Slurm().parse_processes: "JobId=12 NodeList=n[1-2] NumNodes=2 NumCPUs=4 NumTasks=4 CPUs/Task=1",
+        Pbs().parse_processes: "Job Id: 12.srv\n    Resource_List.mpiprocs = 4\n    Resource_List.ncpus = 8",
+    }
+    for number, (parse, text) in enumerate(words.items()):
+        scheduler.processes_argv = lambda job_id, text=text: ["echo", text]  # type: ignore[misc]
+        scheduler.parse_processes = parse  # type: ignore[method-assign]
+        run = adopt("12", scheduler, cluster="box", runs_folder=tmp_path / f"runs{number}")
+        assert run.request().processes == 4 and "-4p-" in run.id
+
+
+def test_of_an_adopted_job_that_nothing_tells_of_no_number_is_made_per_process(
+    tmp_path: Path, scheduler: FakeScheduler
+) -> None:
+    folder = tmp_path / "by-hand"
+    folder.mkdir()
+    (folder / "slurm-31.out").write_text("epoch 1 throughput 100 samples/s/GPU\nepoch 2 throughput 102 samples/s/GPU\n")
+    unknown = adopt(str(folder), scheduler, cluster="box", runs_folder=tmp_path / "runs")
+    assert unknown.record().processes == 0 and "p-" not in unknown.id.partition("-by-hand-")[2]
+    assert "samples_per_s" not in run_result(unknown.path, status="SUCCEEDED").metrics
+    told = adopt(str(folder), scheduler, cluster="box", runs_folder=tmp_path / "others", processes=4)
+    assert run_result(told.path, status="SUCCEEDED").metrics["samples_per_s"] == pytest.approx(408, rel=0.02)
 
 
 def test_adopt_an_unknown_job(tmp_path: Path, scheduler: FakeScheduler) -> None:

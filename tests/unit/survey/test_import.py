@@ -140,6 +140,19 @@ def test_all_problems_at_once_and_nothing_is_taken(survey: Collection) -> None:
     assert (mended.counted, mended.known) == (1, 1)
 
 
+@pytest.mark.parametrize("head", ["submitdate", "Date submitted", "提出日"])
+def test_rows_of_forms_that_were_not_sent_are_left_out_and_counted(survey: Collection, head: str) -> None:
+    rows = [[head if cell == "submitdate" else cell for cell in LIMESURVEY[0]], *LIMESURVEY[1:]]
+    rows += [["3", "", "0", "ja", "97", "2", "", "", "", "", "", "", ""], ["4", "", "0", "ja", "96", *[""] * 8]]
+    tried = take(survey, table(rows), dry_run=True, incomplete=True)
+    assert (tried.counted, tried.blank, tried.incomplete) == (3, 1, 0)
+    found = take(survey, table(rows))
+    assert (found.counted, found.incomplete, found.blank, found.skipped) == (2, 2, 0, 0)
+    assert len(values_of(survey)) == 2
+    later = take(survey, table(rows), incomplete=True)
+    assert (later.counted, later.known) == (1, 2)
+
+
 def test_columns_of_who_and_when_that_say_nothing(survey: Collection) -> None:
     """A name that nobody gave, and the day that stands for every time of an anonymised survey."""
     heads = ["名前", "submitdate", "level", "team", "kind", "used", "size", "words"]

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from hackathon.access.permissions import user_name
 from hackathon.cli.budget import budget_text, judge
 from hackathon.config.cluster import Cluster, Node, Rates
-from hackathon.config.event import Budget, Event, EventCluster, Member, Team
+from hackathon.config.event import Budget, Event, EventCluster, Member, Team, own_team
 from hackathon.jobs.cost import cost
 from hackathon.text.errors import RequestError
-from hackathon.usage.budget import Standing, own_team, standing
+from hackathon.usage.budget import Standing, standing
 from support import warm
 from support.patience import STRETCH
 from support.runs import request, sealed, without_rights, write

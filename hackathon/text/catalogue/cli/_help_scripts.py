@@ -14,6 +14,10 @@ SCRIPTS: dict[str, tuple[str, str]] = {
         "Cluster to convert for; or pbs, slurm, gridengine, pjm, nqsv.",
         "変換先のクラスタ。または pbs、slurm、gridengine、pjm、nqsv",
     ),
+    "option_convert_from": (
+        "Cluster that the script is for; default: each that has its queue.",
+        "変換元のクラスタ（既定はスクリプトのキューがあるもの）",
+    ),
     "option_convert_output": (
         "Write the script to a new file instead of standard output.",
         "標準出力の代わりに新しいファイルに書く",

@@ -164,6 +164,10 @@ SURVEY: dict[str, tuple[str, str]] = {
         "Show the question of each column and all problems, without saving anything.",
         "列と質問の対応と問題点だけを表示し、保存しない",
     ),
+    "option_survey_incomplete": (
+        "Take rows of people who did not send the form, too.",
+        "送信されていない行も取り込む",
+    ),
     "option_survey_skip_bad": (
         "Skip rows with a problem.",
         "問題のある行を除いて取り込む",

@@ -303,6 +303,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "rerun_same": ("nothing has changed since run {run}", "実行 {run} から変わったものはありません"),
     "rerun_differs": ("changed since run {run}:", "実行 {run} から変わったもの:"),
+    "adopted_processes": (
+        "neither the scheduler nor the folder tells how many processes the job has, so no number is made per process; "
+        "if you know it: hackathon adopt JOB --processes N",
+        "ジョブのプロセス数が分からないため、プロセスあたりの値は計算しません。"
+        "分かる場合は hackathon adopt JOB --processes N で指定してください",
+    ),
     "adopted": ("adopted as {run}", "実行 {run} として取り込みました"),
     "clean_nothing": ("nothing to delete in {folder}", "{folder} に削除できるものはありません"),
     "clean_ask": ("Delete {count} {count:item|items} ({size})?", "{count} 件（{size}）を削除しますか？"),

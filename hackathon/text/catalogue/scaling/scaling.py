@@ -60,6 +60,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "check {rule}: passed by only {good} of {total} successful runs",
         "精度条件 {rule}: 成功した {total} 件のうち達成は {good} 件のみ",
     ),
+    "unreadable_state": ("run cannot be read", "読めない実行"),
+    "unreadable": (
+        "run {run} ({status}): its request.json does not say how many processes it had, so it has no point",
+        "実行 {run}（{status}）: request.json からプロセス数が分からないため、点にできません",
+    ),
     "run_failed": (
         "{processes} processes, run {run}: {status} – {reason}",
         "{processes} プロセス、実行 {run}: {status} – {reason}",

@@ -108,6 +108,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{count} 件はトークンが使用済みのため数えません",
     ),
     "blank": ("{count} {count:row has|rows have} no answers", "{count} 行はどの質問にも答えていません"),
+    "incomplete": (
+        "{count} {count:row|rows} left out: the form was not sent (--incomplete takes them)",
+        "送信されていない {count} 行を除きました（--incomplete で取り込めます）",
+    ),
     "skipped": ("{count} {count:row|rows} skipped", "{count} 行を除きました"),
     "column_of": ("column", "列"),
     "is_question": ("question", "質問"),

@@ -35,6 +35,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "No team has a speed-up yet. Measure at least two sizes: hackathon scale --processes 1,2,4",
         "速度向上率のあるチームはまだありません。2 つ以上の規模の測定が必要です: hackathon scale --processes 1,2,4",
     ),
+    "not_compared": ("own computer, not compared", "手元のコンピュータでの測定、比較の対象外"),
     "waiting": ("No speed-up yet: {teams}", "速度向上率はまだなし: {teams}"),
     "key": ("Legend of the plots", "図の凡例"),
     "published": ("Published", "公表値"),

@@ -30,6 +30,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "lectures": ("Lecture material", "講習会資料"),
     "elsewhere": ("More about the event", "関連ページ"),
     "tutors": ("Tutors", "チューター"),
+    "teams_apart": ("{count} only on an own computer", "手元のコンピュータでのみ測定 {count}"),
+    "not_compared": (
+        "Measured on the team’s own computer, not compared: {speedup} × with {processes}.",
+        "手元のコンピュータでの測定のため比較していません: {speedup} ×（{processes}）。",
+    ),
     "no_result": ("No scaling result is published.", "公開されている測定結果はありません。"),
     "picture_outside": (
         "{file} is not a path below the event's folder",

@@ -16,6 +16,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "state_open": ("open", "回答受付中"),
     "state_closed": ("closed", "締め切り済み"),
     "none": ("This event has no survey yet.", "このイベントにはまだアンケートがありません。"),
+    "closed": (
+        "The surveys of this event are not readable for you: their folder belongs to another account.",
+        "このイベントのアンケートのフォルダは別のアカウントのもので、読めません。",
+    ),
     "unreadable": (
         "These surveys belong to another account: {names}",
         "ほかのアカウントのアンケートのため表示できません: {names}",

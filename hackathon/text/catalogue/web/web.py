@@ -40,6 +40,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "mode_weak": ("weak scaling", "弱スケーリング"),
     "mode_strong": ("strong scaling", "強スケーリング"),
     "reached": ("Largest size", "最大規模"),
+    "processes_unknown": ("processes not known", "プロセス数は不明"),
     "processes_one": ("{count} process", "{count} プロセス"),
     "processes_count": ("{count} processes", "{count} プロセス"),
     "runs_good": ("Successful runs", "成功した実行"),

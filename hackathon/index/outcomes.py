@@ -1,0 +1,228 @@
+"""What a team reached, the same for every reader: its main study, its other projects, and how many runs it had."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.index.catalog import Catalog
+from hackathon.index.listing import mark
+from hackathon.index.published import laptops
+from hackathon.index.record import RunEntry
+from hackathon.index.studies import StudyRuns, TeamRuns, by_settings, by_study, by_team, results_of
+from hackathon.runs.states import OPEN
+from hackathon.scaling.doubts import believed
+from hackathon.scaling.show import doubt_mark
+from hackathon.scaling.table import SUCCEEDED
+from hackathon.text.errors import HackathonError
+
+UNFINISHED = (*OPEN, "CREATED", "CANCELLED")
+"""States of runs that neither succeeded nor failed."""
+KEPT = 4096
+"""Projects whose choice of a main study is remembered."""
+
+
+@dataclass(frozen=True)
+class MainStudy:
+    """The study that stands for a team, or for one of its projects, and the point of it that leads."""
+
+    series: StudyRuns
+    """Its runs; of a study with several settings those with the settings of the leading point."""
+    processes: int
+    speedup: float
+    efficiency: float
+    doubts: tuple[Mapping[str, Any], ...] = ()
+    """About the leading point, as JSON; none of them says that it is false."""
+    compared: bool = True
+    """Whether it ran on a machine of the event; what ran on a laptop alone is in no sum and no comparison."""
+
+    @property
+    def study(self) -> str:
+        """The key of the study's page."""
+        return self.series.key
+
+    @property
+    def doubted(self) -> str:
+        """The mark of the doubts about the leading point, in the current language; empty without any."""
+        return doubt_mark(self.doubts)
+
+    @property
+    def project(self) -> str:
+        """The name of the project's folder."""
+        return Path(self.series.project).name
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Where its runs were."""
+        return tuple(sorted({run.cluster for run in self.series.runs if run.cluster}))
+
+    @property
+    def run(self) -> RunEntry | None:
+        """The first successful run of the leading point."""
+        good = (run for run in self.series.runs if run.state == SUCCEEDED and run.value is not None)
+        return next((run for run in good if run.processes == self.processes), None)
+
+
+@dataclass(frozen=True)
+class TeamOutcome:
+    """What one team reached."""
+
+    team: TeamRuns
+    main: MainStudy | None
+    """None as long as no study has a speed-up that may be believed."""
+    others: tuple[MainStudy, ...]
+    """The main studies of its other projects, by name."""
+    further: int
+    """Studies with a speed-up beside the main one."""
+    runs: int
+    """Runs that became jobs on a machine of the event, without those of `hackathon ready` and `hackathon try`."""
+    succeeded: int
+    failed: int
+    """Of `runs`: what neither succeeded, nor is cancelled, nor goes on."""
+    apart: int
+    """Runs on laptops, which no sum counts."""
+
+
+@dataclass(frozen=True)
+class EventCount:
+    """How many teams and runs there are: the numbers that the site, the report and the dashboard tell."""
+
+    teams: int
+    active: int
+    """Teams with a run."""
+    measured: int
+    """Teams with a speed-up on a machine of the event."""
+    apart: int
+    """Teams with a speed-up on a laptop alone."""
+    runs: int
+    succeeded: int
+    runs_apart: int
+
+
+def outcomes(source: Catalog) -> list[TeamOutcome]:
+    """Return what all teams reached, in the order of `by_team`."""
+    away = laptops(source)
+    return [outcome(team, source, away) for team in by_team(source)]
+
+
+def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None) -> TeamOutcome:
+    """Return what a team reached. `away`: clusters that are no machines of the event, where that is known."""
+    away = laptops(source) if away is None else away
+    studies = by_study(team.runs, source.memory)
+    planned = source.event.clusters if source.event is not None else ()
+    named = team.team.main_study if team.team is not None and team.team.main_study else ""
+    names = [named] if named else [name for path in team.projects if (name := _own_choice(path, source))]
+    main = main_study(studies, names, away, planned)
+    rest = sorted({study.project for study in studies if main is None or study.project != main.series.project})
+    others = [
+        found
+        for project in rest
+        if (found := main_study([study for study in studies if study.project == project], names, away, planned))
+    ]
+    jobs = [run for run in team.work if run.was_job]
+    counted = [run for run in jobs if run.cluster not in away]
+    return TeamOutcome(
+        team=team,
+        main=main,
+        others=tuple(others),
+        further=sum(1 for study in studies if _points(study)) - (main is not None),
+        runs=len(counted),
+        succeeded=sum(run.state == SUCCEEDED for run in counted),
+        failed=sum(run.state not in (SUCCEEDED, *UNFINISHED) for run in counted),
+        apart=len(jobs) - len(counted),
+    )
+
+
+def of_event(found: Iterable[TeamOutcome]) -> list[TeamOutcome]:
+    """Return the outcomes of the event's teams; outside an event those of all projects."""
+    told = list(found)
+    return [each for each in told if each.team.team is not None] or told
+
+
+def count(found: Iterable[TeamOutcome]) -> EventCount:
+    """Return how many teams and runs there are; projects beside the event's teams count nowhere."""
+    told = of_event(found)
+    mains = [each.main for each in told if each.main is not None]
+    return EventCount(
+        teams=len(told),
+        active=sum(1 for each in told if each.runs or each.apart),
+        measured=sum(1 for main in mains if main.compared),
+        apart=sum(1 for main in mains if not main.compared),
+        runs=sum(each.runs for each in told),
+        succeeded=sum(each.succeeded for each in told),
+        runs_apart=sum(each.apart for each in told),
+    )
+
+
+def foremost(found: Iterable[TeamOutcome]) -> TeamOutcome | None:
+    """Return the team with the largest speed-up on the event's machines, of those without doubts where there is one."""
+    best: TeamOutcome | None = None
+    rank = (False, 0.0)
+    for each in of_event(found):
+        main = each.main
+        if main is not None and main.compared and (not main.doubts, main.speedup) > rank:
+            best, rank = each, (not main.doubts, main.speedup)
+    return best
+
+
+def main_study(
+    studies: Iterable[StudyRuns],
+    names: Sequence[str] = (),
+    away: Collection[str] = (),
+    planned: Collection[str] = (),
+) -> MainStudy | None:
+    """Return the study that stands for these: the named one, else the one with the largest speed-up.
+
+    A point on the event's machines (`planned`) goes before one elsewhere, one on a laptop (`away`) comes last, and a
+    point without doubts goes before a doubted one. None when no point beyond a base may be believed.
+    """
+    found: MainStudy | None = None
+    best: tuple[Any, ...] = ()
+    for study in studies:
+        for point in _points(study):
+            here = {run.cluster for run in point.series.runs}
+            compared = not here <= set(away) if away else True
+            rank = (
+                any(is_called(study, name) for name in names), compared, not planned or bool(here & set(planned)),
+                not point.doubts, point.speedup,
+            )  # fmt: skip
+            if found is None or rank > best:
+                found, best = MainStudy(**{**vars(point), "compared": compared}), rank
+    return found
+
+
+def is_called(study: StudyRuns, name: str) -> bool:
+    """Return whether a study goes by a name: its id, the last word of that, its name, or its project's folder."""
+    return name in (study.id, study.id.rpartition("-")[2], study.name, Path(study.project).name)
+
+
+def _points(study: StudyRuns) -> list[MainStudy]:
+    """Return the believed points of a study beyond its base, of all its settings."""
+    found = []
+    for series in by_settings(study):
+        results = results_of(series)
+        found += [
+            MainStudy(series, point["processes"], point["speedup"], point["efficiency"], tuple(point["doubts"]))
+            for point in believed(results["points"])
+            if point["processes"] > results["base_processes"]
+        ]
+    return found
+
+
+def _own_choice(project: Path, source: Catalog) -> str:
+    """Return the main study that a project's `project.yaml` names, empty without one."""
+    from hackathon.config.load import PROJECT_FILE, load_project
+
+    changed = mark(f"{project}/{PROJECT_FILE}")
+    known = source.memory.recall("main studies", project)
+    if known is not None and known[0] == changed:
+        return str(known[1])
+    name = ""
+    if GuardedFolder(project, any_owner=True).is_file(PROJECT_FILE):
+        try:
+            name = load_project(project).main_study or ""
+        except (HackathonError, OSError, ValueError):
+            name = ""  # `hackathon check` tells what is wrong with it
+    source.memory.keep("main studies", project, (changed, name), KEPT)
+    return name
