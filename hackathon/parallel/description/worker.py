@@ -99,27 +99,34 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         return _of_modules(function, request, error)
     try:
         with quiet():
-            return _of_operators(built, request)
-    except CaptureRefusal:
-        raise
+            return _of_operators(function, built, request)
     except Exception as error:
         refusal = refusal_of(error, built.model, str(path))
+    if refusal.id == "capture.no_loss":
+        raise refusal
     return _of_modules(function, request, refusal)
 
 
-def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    from hackathon.parallel.description.built import captured_of
+def _of_operators(
+    function: Any, built: Any, request: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    import torch
+
+    from hackathon.parallel.description.built import Capture
     from hackathon.parallel.description.planning import measured_graph
     from hackathon.parallel.description.refusal import CaptureRefusal
+    from hackathon.parallel.fidelity.self_check import self_check
     from hackathon.parallel.live.capture import NoLossError
 
     try:
-        found = captured_of(built)
+        found = Capture.of(built)
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
-    graph, basis = measured_graph(found, peaks, device, float(request["seconds"]))
-    told = {**basis, "samples": built.samples}
+    checked = self_check(found, lambda: _with_numbers(function, request), device=torch.device(device or "cpu"))
+    graph, basis = measured_graph(found.captured, peaks, device, float(request["seconds"]))
+    checks = {"check": checked.as_json(), "checkpointed": len(found.traced.checkpointed)}
+    told = {**basis, "samples": built.samples, **checks}
     return {**graph, "capture": told}, told
 
 
@@ -138,14 +145,19 @@ def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[di
         raise why
     device, peaks = _device(request)
 
-    def numbers() -> Any:
-        built = build(function, path, "cpu")
-        return built.resized(int(request["samples"])) if request.get("samples") else built
-
     graph, basis = measured_modules(
-        outline, numbers, why, peaks, device and "cpu", float(request["seconds"]), str(path)
-    )
+        outline, lambda: _with_numbers(function, request), why, peaks, device and "cpu", float(request["seconds"]),
+        str(path),
+    )  # fmt: skip
     return {**graph, "capture": basis}, basis
+
+
+def _with_numbers(function: Any, request: Mapping[str, Any]) -> Any:
+    """Return what the function builds on the CPU."""
+    from hackathon.parallel.description.built import build
+
+    built = build(function, Path(request["path"]), "cpu")
+    return built.resized(int(request["samples"])) if request.get("samples") else built
 
 
 def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
