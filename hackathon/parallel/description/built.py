@@ -137,11 +137,12 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
     except Exception as error:
         raise CaptureRefusal("capture.build_failed", **_told(error, path)) from error
     name = getattr(function, "__name__", "build")
-    if not isinstance(value, Mapping) or not isinstance(value.get("model"), nn.Module) or "args" not in value:
+    returned = value if isinstance(value, Mapping) else {}
+    if not isinstance(returned.get("model"), nn.Module) or not {"args", "kwargs"} & set(returned):
         raise CaptureRefusal("capture.build_returns", name=name)
     if unknown := [str(each) for each in value if each not in _KEYS]:
         raise CaptureRefusal("capture.build_key", name=name, key=unknown[0], known=", ".join(_KEYS))
-    args = value["args"]
+    args = value.get("args", ())
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs, loss, target = dict(value.get("kwargs") or {}), value.get("loss"), value.get("target")
     if loss is not None and not callable(loss):

@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch import nn
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.description.worker import captured
+from hackathon.parallel.source.graphs import model_graph
 from hackathon.text.errors import RequestError
 from support import untrue_networks
 from support.paths import ROOT
@@ -203,3 +205,20 @@ def test_gradient_checkpointing_of_hugging_face_is_refused_with_its_own_hint() -
         parallel(model, batch())
     assert refused.value.id == "capture.gradient_checkpointing"
     assert refused.value.hint is not None and "--recompute" in refused.value.hint
+
+
+def test_a_function_that_gives_keyword_arguments_only() -> None:
+    value, about = captured({**REQUEST, "function": "keywords", "samples": 6})
+    assert about["samples"] == 6 and about["check"]["run"] and value["operators"]
+
+
+@pytest.mark.slow
+def test_a_model_whose_depth_is_a_variable_is_captured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    options = {"seconds": 0, "peaks": REQUEST["peaks"]}
+    trained = []
+    for depth in ("4", "4", "9"):
+        monkeypatch.setenv("DEPTH", depth)
+        graph, _, cached = model_graph(f"{FILE}:deep", sys.executable, options)
+        trained.append((len([item for item in graph.operators if item.parameters]), cached))
+    assert trained == [(5, False), (5, True), (10, False)]

@@ -83,8 +83,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "関数は torch.device('meta') の下で引数なしで呼ばれます。テンソルには形だけがあり、値はありません。",
     ),
     "build_returns": (
-        "{name} must return a dictionary with a torch module as `model` and its inputs as `args`",
-        "{name} は、`model`（torch のモジュール）と `args`（入力）を含む辞書を返す必要があります",
+        "{name} must return a dictionary with a torch module as `model` and its inputs as `args` or `kwargs`",
+        "{name} は、`model`（torch のモジュール）と `args` または `kwargs`（入力）を含む辞書を返す必要があります",
     ),
     "build_key": (
         "{name} returns the unknown key {key}; known are {known}",
