@@ -252,6 +252,10 @@ class AutoParallel:
         """
         if not self.training:
             raise RequestError("auto_parallel.evaluating")
+        with self._exchange.progress.step():
+            return self._step(batch)
+
+    def _step(self, batch: Any) -> torch.Tensor:
         inputs = batches.inputs_of(batch, self._loss is not None)
         micro_batches = batches.even_pieces(inputs, self.plan.micro_batches)
         if batches.signature(micro_batches[0]) != self._signature:
