@@ -1,5 +1,7 @@
 """A model that a graph would train otherwise is refused by name, or run by its modules; any other is trained."""
 
+import copy
+import inspect
 import random
 import re
 import sys
@@ -16,9 +18,10 @@ from torch import nn
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.description.worker import captured
+from hackathon.parallel.live.capture import loss_in
 from hackathon.parallel.source.graphs import model_graph
 from hackathon.text.errors import RequestError
-from support import untrue_networks
+from support import networks, untrue_networks
 from support.paths import ROOT
 from support.untrue_networks import Net, batch, chain
 
@@ -222,3 +225,36 @@ def test_a_model_whose_depth_is_a_variable_is_captured_again(tmp_path: Path, mon
         graph, _, cached = model_graph(f"{FILE}:deep", sys.executable, options)
         trained.append((len([item for item in graph.operators if item.parameters]), cached))
     assert trained == [(5, False), (5, True), (10, False)]
+
+
+SIX = ("resnet50", "gpt", "bert", "encoder_decoder", "unet", "lstm")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIX)
+def test_six_models_are_checked_and_train_as_the_plain_loop(name: str) -> None:
+    torch.manual_seed(0)
+    built = getattr(networks, name)()
+    model, args, loss = built["model"], list(built["args"]), built.get("loss")
+    target = {"target": args.pop()} if loss is not None else {}
+    for item in model.modules():  # a plain loop draws other random numbers
+        if isinstance(item, nn.Dropout):
+            item.p = 0.0
+        if isinstance(item, nn.LSTM):
+            item.dropout = 0.0
+    plain = copy.deepcopy(model)
+    inputs = dict(zip(inspect.signature(model.forward).parameters, args, strict=False)) | built.get("kwargs", {})
+    other = AutoParallel(
+        model, loss=loss, optimizer=lambda trained: torch.optim.SGD(trained, 0.01), example={**inputs, **target},
+        micro_batches=1,
+    )  # fmt: skip
+    assert other.checked is not None and other.checked.why_not is None
+    assert other.checked.gradients == len([*plain.named_parameters(remove_duplicate=False)])
+    optimizer = torch.optim.SGD(plain.parameters(), 0.01)
+    for _ in range(2):
+        optimizer.zero_grad()
+        output = plain(**inputs)
+        expected = loss_in(output) if loss is None else loss(output, target["target"])
+        expected.backward()
+        optimizer.step()
+        assert float(other.step({**inputs, **target})) == pytest.approx(expected.item(), rel=1e-5)
