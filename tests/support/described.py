@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from hackathon.parallel.description.built import Built, build, captured_of
+from hackathon.parallel.description.built import Built, Capture, build
 from hackathon.parallel.description.measure import DevicePeaks, times_of
 from hackathon.parallel.description.walk import Walk
 from hackathon.parallel.live.capture import Captured, capture
@@ -36,7 +36,7 @@ class Described:
             self.built: Built = build(function, Path(__file__), device)
             built = self.built
             if device == "meta":
-                self.captured: Captured = captured_of(built)
+                self.captured: Captured = Capture.of(built).captured
             else:
                 self.captured = capture(
                     built.model, built.args, built.kwargs, built.loss, built.target, evaluation=False

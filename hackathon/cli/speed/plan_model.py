@@ -212,6 +212,13 @@ def _told(told: "Mapping[str, Any]", kept: bool, operators: int, micro_batches: 
         if whole:
             took, total = whole["forward"] + whole["backward"], whole["forward_sum"] + whole["backward_sum"]
             yield message("capture.whole", seconds=f"{took:.4g}", sum=f"{total:.4g}")
+    check = told.get("check")
+    if check:
+        why, values = check["why_not"], {name: printable(str(each)) for name, each in check["values"].items()}
+        identifier = f"capture.unchecked_{why}" if why else "capture.checked"
+        yield message(identifier, count=check["gradients"], **values)
+    if told.get("checkpointed"):
+        yield message("capture.checkpoints", count=told["checkpointed"])
     if told.get("unseen"):
         yield message("capture.unseen", count=told["unseen"])
     if kept:

@@ -20,7 +20,8 @@ from torch import nn
 from torch.utils._pytree import tree_map_only
 
 from hackathon.parallel.description.refusal import CaptureRefusal, frame_of, shortened
-from hackathon.parallel.live.capture import Captured
+from hackathon.parallel.live.batches import Inputs
+from hackathon.parallel.live.capture import Captured, Traced
 from hackathon.parallel.live.skeleton import Skeleton
 
 _KEYS = ("model", "args", "kwargs", "loss", "target")
@@ -35,6 +36,11 @@ class Built:
     kwargs: Mapping[str, Any]
     loss: Callable[..., Any] | None
     target: Any
+
+    @property
+    def inputs(self) -> Inputs:
+        """Positional and keyword arguments of the model, and the target of the loss."""
+        return self.args, dict(self.kwargs), self.target
 
     @property
     def samples(self) -> int | None:
@@ -75,11 +81,29 @@ def quiet() -> Iterator[None]:
         logging.disable(before)
 
 
-def captured_of(built: Built) -> Captured:
-    """Return the graph of training, captured as the runtime does it, so that a plan names the same operators."""
-    skeleton = Skeleton(built.model, built.loss)
-    traced = skeleton.trace(built.args, built.kwargs, built.target, training=True)
-    return Captured(traced, None, skeleton.aliases)
+@dataclass(frozen=True)
+class Capture:
+    """A model captured as the runtime does it, so that a plan names the same operators."""
+
+    built: Built
+    skeleton: Skeleton
+    traced: Traced
+
+    @classmethod
+    def of(cls, built: Built) -> "Capture":
+        """Capture the graph of training."""
+        skeleton = Skeleton(built.model, built.loss)
+        return cls(built, skeleton, skeleton.trace(*built.inputs, training=True))
+
+    @property
+    def inputs(self) -> Inputs:
+        """What it was captured with."""
+        return self.built.inputs
+
+    @property
+    def captured(self) -> Captured:
+        """The graph with the aliases of its parameters."""
+        return Captured(self.traced, None, self.skeleton.aliases)
 
 
 def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
@@ -114,11 +138,12 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
     except Exception as error:
         raise CaptureRefusal("capture.build_failed", **_told(error, path)) from error
     name = getattr(function, "__name__", "build")
-    if not isinstance(value, Mapping) or not isinstance(value.get("model"), nn.Module) or "args" not in value:
+    returned = value if isinstance(value, Mapping) else {}
+    if not isinstance(returned.get("model"), nn.Module) or not {"args", "kwargs"} & set(returned):
         raise CaptureRefusal("capture.build_returns", name=name)
     if unknown := [str(each) for each in value if each not in _KEYS]:
         raise CaptureRefusal("capture.build_key", name=name, key=unknown[0], known=", ".join(_KEYS))
-    args = value["args"]
+    args = value.get("args", ())
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     kwargs, loss, target = dict(value.get("kwargs") or {}), value.get("loss"), value.get("target")
     if loss is not None and not callable(loss):

@@ -48,7 +48,7 @@ class _Apart(nn.Module):
 def _changes_its_input(module: nn.Module, value: tuple[Any, ...]) -> bool:
     made = with_facts(value, lambda fact: fact.made("cpu").detach())
     before = [(each, each._version) for each in tree_flatten(made)[0] if isinstance(each, torch.Tensor)]
-    with torch.no_grad():
+    with torch.enable_grad():  # a module may take gradients itself
         module(*made)
     return any(each._version != version for each, version in before)
 

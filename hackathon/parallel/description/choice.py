@@ -10,6 +10,7 @@ import torch.distributed as dist
 from torch import nn
 
 from hackathon.parallel.description.planning import graph_here, link_of_ranks, memory_of, no_plan_fits
+from hackathon.parallel.fidelity.self_check import LONGEST
 from hackathon.parallel.live import batches
 from hackathon.parallel.plan.coarsen import Blocks
 from hackathon.parallel.plan.devices import Devices
@@ -29,12 +30,13 @@ def micro_batches_of(samples: int, processes: int) -> int:
 
 def plan_for_ranks(
     model: nn.Module, example: Any, loss: Callable[..., Any] | None, micro_batches: int | None, *,
-    device: torch.device, rank: int, processes: int, offload: bool,
+    device: torch.device, rank: int, processes: int, offload: bool, check: bool = True,
+    precision: torch.dtype | None = None, longest: float = LONGEST,
 ) -> dict[str, Any]:  # fmt: skip
     """Return plan.json for all processes: rank 0 measures the operators and plans. All ranks call this.
 
-    `offload`: whether stages may keep parameters in main memory, if nothing else fits. Raises RequestError on all
-    ranks if no plan fits.
+    `offload`: whether stages may keep parameters in main memory, if nothing else fits. `check`, `precision`,
+    `longest`: of the self-check. Raises RequestError on all ranks if no plan fits.
     """
     inputs = batches.inputs_of(example, loss is not None)
     count = micro_batches or micro_batches_of(batches.samples_of(inputs), processes)
@@ -48,9 +50,11 @@ def plan_for_ranks(
             host_bandwidth=link.host_bandwidth,
         )  # fmt: skip
         try:
-            made = graph_here(model, first, loss, device, MEASURING)
+            made = graph_here(
+                model, first, loss, device, MEASURING, check=check, precision=precision, longest=longest
+            )  # fmt: skip
             request = PlanRequest(made.graph, devices, count, recompute="auto", seconds=SEARCHING)
-            box = [best_of_all_ranks(request, offload and not made.of_modules)]
+            box = [best_of_all_ranks(request, offload and not made.of_modules) | made.about]
         except HackathonError as error:
             box = [(error.id, error.values)]
         except Exception as error:

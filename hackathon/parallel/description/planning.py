@@ -10,12 +10,13 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from hackathon.parallel.description.built import Built, captured_of, quiet
+from hackathon.parallel.description.built import Built, Capture, quiet
 from hackathon.parallel.description.children import Chain, as_chain, state_bytes, with_numbers
 from hackathon.parallel.description.measure import ROOM, DevicePeaks, free_memory, times_of
 from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of, refuse_hooks
 from hackathon.parallel.description.walk import Walk
 from hackathon.parallel.description.whole import whole_times
+from hackathon.parallel.fidelity.self_check import LONGEST, SelfCheck, self_check
 from hackathon.parallel.live import batches, seeds
 from hackathon.parallel.live.capture import Captured, NoLossError
 from hackathon.parallel.plan.devices import Devices
@@ -43,16 +44,17 @@ class RankLink:
 def plan_here(
     model: nn.Module, example: Any, devices: Devices, *, micro_batches: int, replicas: Sequence[int],
     loss: Callable[..., Any] | None = None, recompute: str = "never", offload: str = "never",
-    device: torch.device | None = None, seconds: float = 10.0, search_seconds: float | None = 10.0,
+    device: torch.device | None = None, seconds: float = 10.0, search_seconds: float | None = 10.0, check: bool = True,
 ) -> dict[str, Any]:  # fmt: skip
     """Return plan.json for a model, with so many replicas of each stage. One process calls this.
 
     `example`: the batch of a step. `recompute`, `offload`: never, auto, all. `seconds`: about how long to measure.
-    Raises RequestError if no plan fits, naming the operator that is hardest to place, or if the replicas need more
-    devices or micro-batches than there are.
+    `check`: whether the captured graph is compared with the model; `check` of the plan says how that ended. Raises
+    RequestError if no plan fits, naming the operator that is hardest to place, or if the replicas need more devices or
+    micro-batches than there are.
     """
     inputs = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)[0]
-    found = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds)
+    found = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds, check=check)
     if found.of_modules and offload == "all":
         raise RequestError("auto_parallel.module_level", option="offload")
     request = PlanRequest(
@@ -65,7 +67,7 @@ def plan_here(
         if told is not None:
             raise RequestError(told[0], **told[1])
         raise no_plan_fits(plan["blocking"], devices)
-    return plan
+    return plan | found.about
 
 
 def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
@@ -80,29 +82,40 @@ class GraphHere:
 
     graph: Graph
     of_modules: bool
+    check: SelfCheck | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a plan says of the self-check."""
+        return {} if self.check is None else {"check": self.check.as_json()}
 
 
 def graph_here(
-    model: nn.Module, inputs: batches.Inputs, loss: Callable[..., Any] | None, device: torch.device, seconds: float
-) -> GraphHere:
+    model: nn.Module, inputs: batches.Inputs, loss: Callable[..., Any] | None, device: torch.device, seconds: float, *,
+    check: bool = True, precision: torch.dtype | None = None, longest: float = LONGEST,
+) -> GraphHere:  # fmt: skip
     """Return the graph of a model with inputs of one micro-batch, measured on a device for about so many `seconds`.
 
     A model that cannot be captured is described by its modules if it is a chain of them: copies are measured on the
-    CPU. Raises RequestError with module, file and line for any other. The program's random numbers stay as they are.
+    CPU. So is one whose graph does not train as the model does (`check`: see `self_check`). Raises RequestError with
+    module, file and line for any other. The program's random numbers stay as they are.
     """
     built = Built(model, *inputs[:2], loss, inputs[2])
     with seeds.programs_numbers_kept():
         try:
             refuse_hooks(model)
             with quiet():
-                captured = captured_of(built)
+                capture = Capture.of(built)
+                checked = SelfCheck(why_not="off")
+                if check:
+                    checked = self_check(capture, lambda: built, device=device, precision=precision, longest=longest)
         except NoLossError as error:
             raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
         except Exception as error:
             refusal, cause = refusal_of(error, model), error
         else:
-            value, _ = measured_graph(captured, ROUGH[device.type], str(device), seconds)
-            return GraphHere(graph_of(value, "graph.json"), False)
+            value, _ = measured_graph(capture.captured, ROUGH[device.type], str(device), seconds)
+            return GraphHere(graph_of(value, "graph.json"), False, checked)
         try:
             if as_chain(built) is None:
                 raise refusal
@@ -125,7 +138,12 @@ def measured_modules(
     if 4 * state_bytes(outline.model) > ROOM * free_memory("cpu"):
         raise CaptureRefusal("capture.chain_too_large", **why.reason)
     built = numbers()
-    chain = Chain(built, file)
+    try:
+        chain = Chain(built, file)
+    except CaptureRefusal:
+        if why.id == "capture.checkpoint":  # torch measures no gradients through such a checkpoint
+            raise why from None
+        raise
     times = times_of(chain.signatures, chain.counts, peaks, device, seconds)
     basis = {**times.basis, "level": "modules", "unseen": 0, "samples": built.samples, "why": why.reason}
     return chain.graph(times), basis

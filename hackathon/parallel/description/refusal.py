@@ -63,7 +63,7 @@ def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
             names |= {id(each): name for name, each in copied.named_modules()}  # the wrapper of what is captured
         if id(inside) in names and is_foreign(frame.f_code.co_filename):
             found = inside
-    return _shown(".".join(each for each in (root, names[id(found)]) if each), found)
+    return titled(".".join(each for each in (root, names[id(found)]) if each), found)
 
 
 def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: str = "") -> CaptureRefusal:
@@ -80,7 +80,17 @@ def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: st
 
 
 def refuse_hooks(model: nn.Module) -> None:
-    """Refuse a model with hooks, as the runtime does: a captured graph does not call them."""
+    """Refuse a model with hooks, as the runtime does: a captured graph does not call them.
+
+    Hugging Face's gradient checkpointing, which comes with a hook, is refused by its own name.
+    """
+    for name, module in model.named_modules():
+        if getattr(module, "gradient_checkpointing", None) is True and hasattr(module, "_gradient_checkpointing_func"):
+            code = type(module).forward.__code__
+            raise CaptureRefusal(
+                "capture.gradient_checkpointing", module=titled(name, module), path=code.co_filename,
+                line=str(code.co_firstlineno), words="gradient_checkpointing_enable()",
+            )  # fmt: skip
     kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
     for name, module in model.named_modules():
         for kind in kinds:
@@ -88,7 +98,7 @@ def refuse_hooks(model: nn.Module) -> None:
                 function = _function(hook)
                 code = getattr(function, "__code__", None)
                 raise CaptureRefusal(
-                    "capture.hook", module=_shown(name, module), hook=getattr(function, "__qualname__", repr(function)),
+                    "capture.hook", module=titled(name, module), hook=getattr(function, "__qualname__", repr(function)),
                     path=getattr(code, "co_filename", "?"), line=str(getattr(code, "co_firstlineno", 0)),
                 )  # fmt: skip
 
@@ -111,7 +121,8 @@ def _function(hook: Any) -> Any:
     return hook if hasattr(hook, "__code__") else vars(type(hook)).get("__call__", hook)
 
 
-def _shown(name: str, module: nn.Module) -> str:
+def titled(name: str, module: nn.Module) -> str:
+    """Return the path of a module with its class behind it."""
     return f"{name or 'model'} ({type(module).__name__})"
 
 

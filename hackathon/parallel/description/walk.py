@@ -171,11 +171,13 @@ class Walk:
 
     def graph(self, times: Times) -> dict[str, Any]:
         """Return graph.json."""
-        rows = []
+        rows, checkpointed = [], set(self.captured.train.checkpointed)
         for entry in self.entries:
             forward, backward = times.seconds[entry.signature] if entry.signature is not None else (0.0, 0.0)
             row: dict[str, Any] = {"name": entry.name, "module": entry.module, "forward": forward}
             row |= {"backward": backward, "parameters": 0, "saved": entry.saved, "workspace": entry.workspace}
+            if entry.name in checkpointed:
+                row["checkpointed"] = True
             rows.append(row)
         aliases = self._place(rows)
         return {

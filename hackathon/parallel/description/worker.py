@@ -13,6 +13,36 @@ from pathlib import Path
 from typing import Any
 
 MOST_FILES = 2000
+OF_SHELLS = {"_", "SHLVL", "PWD", "OLDPWD"}
+"""Variables that shells change from command to command; the folder itself is part of what a graph is kept for."""
+
+
+class VariablesRead:
+    """Names of environment variables that were looked up, so that a later call sees whether one has changed.
+
+    What libraries in C look up is not noticed.
+    """
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        kind, names = type(os.environ), self._names
+        plain, listed = kind.__getitem__, kind.__iter__
+
+        def read(self: Any, key: Any) -> Any:
+            if isinstance(key, (str, bytes)):
+                names.add(os.fsdecode(key))
+            return plain(self, key)
+
+        def names_of_all(self: Any) -> Any:
+            names.update(os.fsdecode(each) for each in self._data)
+            names.add("")
+            return listed(self)
+
+        kind.__getitem__, kind.__iter__ = read, names_of_all  # type: ignore[method-assign]
+
+    def found(self) -> list[str]:
+        """Return the names; an empty one means that all names were listed."""
+        return sorted(self._names - OF_SHELLS)
 
 
 class FilesRead:
@@ -29,17 +59,20 @@ class FilesRead:
         if event != "open" or len(self._opened) > MOST_FILES:
             return
         path, _, flags = args
-        reads = isinstance(flags, int) and flags & os.O_ACCMODE == os.O_RDONLY
-        if reads and isinstance(path, (str, os.PathLike)):
-            self._opened.add(os.fspath(path) if isinstance(path, os.PathLike) else path)
+        reads = isinstance(flags, int) and flags & os.O_ACCMODE != os.O_WRONLY
+        if reads and isinstance(path, (str, os.PathLike)) and isinstance(name := os.fspath(path), str):
+            self._opened.add(os.path.join(os.getcwd(), name))  # noqa: PTH109, PTH118 - called for each open()
 
     def found(self) -> list[str]:
-        """Return their paths: sources of modules, and files that were read. Compiled modules count by their sources."""
+        """Return their paths: sources of modules, and files that were read or looked for where none was.
+
+        Compiled modules count by their sources.
+        """
         modules = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
         paths = {os.path.realpath(each) for each in (*self._opened, *modules) if isinstance(each, str) and each}
         return sorted(
             each for each in paths if not each.startswith(self._apart) and not each.endswith(".pyc")
-            and Path(each).is_file()
+            and (Path(each).is_file() or not Path(each).exists())
         )[:MOST_FILES]  # fmt: skip
 
 
@@ -60,6 +93,7 @@ def main(request: Mapping[str, Any]) -> None:
     """Answer a request: `answer.json` beside `graph.json` in `folder`."""
     folder = Path(request["folder"])
     seen = FilesRead()
+    variables: list[str] = []
     try:
         import torch
     except ImportError as error:
@@ -67,6 +101,7 @@ def main(request: Mapping[str, Any]) -> None:
     else:
         from hackathon.parallel.description.refusal import CaptureRefusal
 
+        read = VariablesRead()  # what torch has looked up by now is no choice of the user's program
         try:
             graph, told = captured(request)
         except CaptureRefusal as error:
@@ -74,7 +109,8 @@ def main(request: Mapping[str, Any]) -> None:
         else:
             (folder / "graph.json").write_text(json.dumps(graph, allow_nan=False))
             answer = {"told": told, "torch": torch.__version__}
-    answer |= {"files": seen.found(), "packages": packages()}
+            variables = read.found()
+    answer |= {"files": seen.found(), "packages": packages(), "variables": variables}
     temporary = folder / ".answer.json"
     temporary.write_text(json.dumps(answer))
     temporary.rename(folder / "answer.json")
@@ -99,27 +135,34 @@ def captured(request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
         return _of_modules(function, request, error)
     try:
         with quiet():
-            return _of_operators(built, request)
-    except CaptureRefusal:
-        raise
+            return _of_operators(function, built, request)
     except Exception as error:
         refusal = refusal_of(error, built.model, str(path))
+    if refusal.id == "capture.no_loss":
+        raise refusal
     return _of_modules(function, request, refusal)
 
 
-def _of_operators(built: Any, request: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    from hackathon.parallel.description.built import captured_of
+def _of_operators(
+    function: Any, built: Any, request: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    import torch
+
+    from hackathon.parallel.description.built import Capture
     from hackathon.parallel.description.planning import measured_graph
     from hackathon.parallel.description.refusal import CaptureRefusal
+    from hackathon.parallel.fidelity.self_check import self_check
     from hackathon.parallel.live.capture import NoLossError
 
     try:
-        found = captured_of(built)
+        found = Capture.of(built)
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
-    graph, basis = measured_graph(found, peaks, device, float(request["seconds"]))
-    told = {**basis, "samples": built.samples}
+    checked = self_check(found, lambda: _with_numbers(function, request), device=torch.device(device or "cpu"))
+    graph, basis = measured_graph(found.captured, peaks, device, float(request["seconds"]))
+    checks = {"check": checked.as_json(), "checkpointed": len(found.traced.checkpointed)}
+    told = {**basis, "samples": built.samples, **checks}
     return {**graph, "capture": told}, told
 
 
@@ -138,14 +181,19 @@ def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[di
         raise why
     device, peaks = _device(request)
 
-    def numbers() -> Any:
-        built = build(function, path, "cpu")
-        return built.resized(int(request["samples"])) if request.get("samples") else built
-
     graph, basis = measured_modules(
-        outline, numbers, why, peaks, device and "cpu", float(request["seconds"]), str(path)
-    )
+        outline, lambda: _with_numbers(function, request), why, peaks, device and "cpu", float(request["seconds"]),
+        str(path),
+    )  # fmt: skip
     return {**graph, "capture": basis}, basis
+
+
+def _with_numbers(function: Any, request: Mapping[str, Any]) -> Any:
+    """Return what the function builds on the CPU."""
+    from hackathon.parallel.description.built import build
+
+    built = build(function, Path(request["path"]), "cpu")
+    return built.resized(int(request["samples"])) if request.get("samples") else built
 
 
 def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:

@@ -10,8 +10,10 @@ from torch import nn
 from torch.fx import GraphModule
 from torch.utils import _pytree as pytree
 
+from hackathon.parallel.description.built import Built, Capture
 from hackathon.parallel.description.choice import plan_for_ranks
-from hackathon.parallel.description.refusal import frame_of, module_of, shortened
+from hackathon.parallel.description.refusal import CaptureRefusal, refusal_of, shortened
+from hackathon.parallel.fidelity.self_check import LONGEST, SelfCheck, self_check
 from hackathon.parallel.live import batches, checkpoint, requirements, seeds
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import NoLossError, Traced, loss_in, named_state
@@ -21,7 +23,7 @@ from hackathon.parallel.live.inference import Inference
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.offload import Streamed
 from hackathon.parallel.live.offload_blocks import stream_graph
-from hackathon.parallel.live.plans import RunPlan, check_plan, run_plan
+from hackathon.parallel.live.plans import RunPlan, check_plan, recomputing, run_plan
 from hackathon.parallel.live.ranks import connect, device_of_rank
 from hackathon.parallel.live.run import Links, Pipeline
 from hackathon.parallel.live.shards import Shards
@@ -53,6 +55,7 @@ class AutoParallel:
     among them (FSDP2). `initialise`: for models built on the meta device, gives the parameters and buffers of one
     module their first numbers, after its reset_parameters() or _reset_parameters() if it has one; not those of its
     children. A plan that names modules instead of operators is followed by running these modules as they are.
+    `check`: whether the captured graph is compared with the model before training; `checked` says how that ended.
     """
 
     def __init__(
@@ -61,18 +64,23 @@ class AutoParallel:
         loss: Callable[..., Any] | None = None, schedule: str = "1f1b", precision: str | None = None,
         max_grad_norm: float | None = None, compiler: str | None = None, seed: int | None = None,
         device: torch.device | str | None = None, timeout: float = 600.0,
-        initialise: Callable[[nn.Module], None] | None = None, shard: bool = False,
+        initialise: Callable[[nn.Module], None] | None = None, shard: bool = False, check: bool = True,
     ) -> None:  # fmt: skip
         self.device = torch.device(device) if device is not None else device_of_rank()
         requirements.check_model(model)
         requirements.check_loss(loss)
         requirements.check_options(schedule, precision)
+        self.checked: SelfCheck | None = None
+        """How the self-check ended; None where the model is run by its modules."""
+        longest = min(LONGEST, timeout / 4)
         if plan is None:
             self.rank, world = connect(self.device, timeout)
             plan = plan_for_ranks(
                 model, example, loss, micro_batches, device=self.device, rank=self.rank, processes=world,
-                offload=precision is None and compiler is None and not shard,
+                offload=precision is None and compiler is None and not shard, check=check,
+                precision=requirements.PRECISIONS[precision] if precision else None, longest=longest,
             )  # fmt: skip
+            self.checked, check = SelfCheck.of(plan.get("check")), False
         self.plan: RunPlan = run_plan(plan)
         requirements.check_offload(self.plan, precision, compiler)
         if shard:
@@ -102,6 +110,12 @@ class AutoParallel:
             raise RequestError("auto_parallel.not_copied", words=shortened(error)) from error
         traced = chain or self._trace(first)
         check_plan(self.plan, traced)
+        before, self.plan = self.plan, recomputing(self.plan, traced)
+        if self.plan != before and self.rank == 0 and isinstance(traced, Traced):
+            print(message("capture.checkpoints", count=len(traced.checkpointed)), file=sys.stderr)
+        if check and isinstance(traced, Traced):
+            built = Built(model, *first[:2], loss, first[2])
+            self.checked = self._self_check(Capture(built, self._skeleton, traced), longest)
         parts = [] if isinstance(traced, ModuleChain) else self._split(traced, self.plan.stage_of, first)
         requirements.check_links(parts, layout, self.device)
         if compiler:
@@ -146,10 +160,26 @@ class AutoParallel:
         except NoLossError as error:
             raise RequestError("auto_parallel.no_loss", kind=str(error)) from None
         except Exception as error:
-            file, line = frame_of(error) or ("?", 0)
-            module = module_of(error, self._skeleton.model)
-            words = shortened(error)
-            raise RequestError("capture.not_captured", path=file, line=line, module=module, words=words) from error
+            refusal = refusal_of(error, self._skeleton.model)
+            values: dict[str, Any] = dict(refusal.values)
+            raise RequestError(refusal.id, **values) from error
+
+    def _self_check(self, capture: Capture, longest: float) -> SelfCheck:
+        """Compare model and graph on rank 0. Raises RequestError on all ranks for a difference."""
+        outcome: SelfCheck | tuple[str, dict[str, Any]] | None = None
+        cause: CaptureRefusal | None = None
+        if self.rank == 0:
+            try:
+                outcome = self_check(
+                    capture, lambda: capture.built, device=self.device, precision=self._precision, longest=longest
+                )
+            except CaptureRefusal as refusal:
+                outcome, cause = (refusal.id, dict(refusal.values)), refusal
+        outcome = self._exchange.objects_of_all(outcome)[0]
+        if isinstance(outcome, tuple):
+            raise RequestError(outcome[0], **outcome[1]) from cause
+        assert outcome is not None
+        return outcome
 
     def _split(self, traced: Traced, stage_of: Mapping[str, int], inputs: Inputs) -> list[StagePart]:
         leaves = pytree.tree_flatten(inputs)[0]
@@ -206,7 +236,10 @@ class AutoParallel:
         self._changed = [part.module.get_buffer(name) for part in graphs for name in part.changed]
 
     def _told(self, parts: list[StagePart]) -> None:
-        """Say what replicas do with statistics of normalisation."""
+        """Say that the self-check was not run, and what replicas do with statistics of normalisation."""
+        if self.rank == 0 and self.checked is not None and self.checked.why_not not in (None, "off"):
+            identifier, values = self.checked.sentence
+            print(message(identifier, **values), file=sys.stderr)
         stages = [part.number for part in parts if part.changed and self.plan.replicas[part.number] > 1]
         if stages and self.rank == 0:
             print(message("auto_parallel.statistics", stages=", ".join(map(str, stages))), file=sys.stderr)
@@ -219,6 +252,10 @@ class AutoParallel:
         """
         if not self.training:
             raise RequestError("auto_parallel.evaluating")
+        with self._exchange.progress.step():
+            return self._step(batch)
+
+    def _step(self, batch: Any) -> torch.Tensor:
         inputs = batches.inputs_of(batch, self._loss is not None)
         micro_batches = batches.even_pieces(inputs, self.plan.micro_batches)
         if batches.signature(micro_batches[0]) != self._signature:

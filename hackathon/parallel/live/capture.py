@@ -1,14 +1,20 @@
 """Captures a model with its loss as a graph of operators (torch.export, non-strict), for training and evaluation."""
 
 import contextlib
+import random
+import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import fx, nn
+from torch._subclasses.fake_tensor import is_fake
 from torch.utils import _pytree as pytree
 
+from hackathon.parallel.description.refusal import CaptureRefusal, is_foreign, titled
+from hackathon.parallel.fidelity.watch import ANNOTATION, CaptureWatch, set_numbers, where_it_draws
 from hackathon.parallel.live.glue import glued_groups
 
 PREFIX = "model."
@@ -32,6 +38,12 @@ class Traced:
     """Sets of operators that must stay in one stage."""
     reads: Mapping[str, tuple[str, ...]]
     """Operator → the user's names of the parameters, buffers and constants it reads."""
+    checkpointed: tuple[str, ...] = ()
+    """Operators inside `torch.utils.checkpoint`: their stages compute them again in the backward pass."""
+
+    def location(self, operator: str, model: nn.Module) -> dict[str, str]:
+        """Return module, file and line of the user's code that an operator is from."""
+        return _location(next(each for each in self.module.graph.nodes if each.name == operator), model)
 
 
 @dataclass(frozen=True)
@@ -59,18 +71,23 @@ class Captured:
         return self.train.glued
 
 
-class _Whole(nn.Module):
+class Whole(nn.Module):
     """The model and its loss as one module; `loss=None`: the loss is (in) the model's own output."""
 
     def __init__(self, model: nn.Module, loss: Callable[..., Any] | None, wants_loss: bool) -> None:
         super().__init__()
         self.model = model
         self.wants_loss = wants_loss
+        self.__dict__["watch"] = contextlib.nullcontext
         if isinstance(loss, nn.Module):
             self.loss_module = loss
         self.__dict__["_loss"] = loss
 
     def forward(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any) -> Any:
+        with self.__dict__["watch"]():
+            return self._loss_of(args, kwargs, target)
+
+    def _loss_of(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any) -> Any:
         output = self.model(*args, **kwargs)
         if not self.wants_loss:
             return output
@@ -128,7 +145,94 @@ def traced_mode(
             model.eval()
         elif not model.training:
             model.train()
-        return _traced(_Whole(model, loss, training), inputs)
+        return _watched(Whole(model, loss, training), inputs, training=training)
+
+
+def _watched(whole: Whole, inputs: tuple[Any, ...], *, training: bool) -> Traced:
+    """Return the graph of a model. Raises CaptureRefusal for what the graph would leave out, or decide once.
+
+    A model that changes numbers in its modules is traced a second time as it is then.
+    """
+    model, state = whole.model, random.getstate()
+    numpy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
+    watch = CaptureWatch(model, training=training)
+    traced = _traced(whole, inputs, watch)
+    if watch.drawn is not None:
+        random.setstate(state)
+        if numpy is not None:
+            sys.modules["numpy"].random.set_state(numpy)
+        again = CaptureWatch(model, training=training)
+        with where_it_draws(again):
+            _traced(whole, inputs, again)
+        raise again.refusal or watch.refuse("capture.decided_once", words=watch.drawn)
+    if watch.changed:
+        set_numbers(model, watch.changed)  # torch.export puts them back
+        try:
+            again = CaptureWatch(model, training=training)
+            other = _traced(whole, inputs, again)
+        finally:
+            set_numbers(model, watch.before)
+        for (path, name), after in again.changed.items():
+            values = {"name": name, "before": str(again.before[path, name]), "after": str(after)}
+            raise _of_module(model, path, "capture.counted", words=f"{name} += …", **values)
+        refuse_other_graph(traced, other, model)
+    return traced
+
+
+def _of_module(model: nn.Module, path: str, identifier: str, **values: str) -> CaptureRefusal:
+    """Return a refusal of something in the `forward` of a module."""
+    module = model.get_submodule(path)
+    code = getattr(type(module).forward, "__code__", None)
+    return CaptureRefusal(
+        identifier, module=titled(path, module), path=getattr(code, "co_filename", "?"),
+        line=str(getattr(code, "co_firstlineno", 0)), **values,
+    )  # fmt: skip
+
+
+def refuse_other_graph(one: Traced, other: Traced, model: nn.Module) -> None:
+    """Raise CaptureRefusal naming the first operator in which two graphs of one model differ, if they do."""
+    nodes, others = list(one.module.graph.nodes), list(other.module.graph.nodes)
+    for node, same in zip(nodes, others, strict=False):
+        if not _equal(node, same, one.module, other.module):
+            operator = node
+            while operator.op == "get_attr" and operator.users:
+                operator = next(iter(operator.users))
+            location = one.location(operator.name, model)
+            raise CaptureRefusal("capture.other_graph", operator=operator.name, words=operator.name, **location)
+    if len(nodes) != len(others):
+        raise CaptureRefusal("capture.other_graph", operator="output", words="output", **one.location("output", model))
+
+
+def _equal(node: fx.Node, other: fx.Node, module: nn.Module, others: nn.Module) -> bool:
+    """Return whether two nodes do the same; constants have the same numbers."""
+    if (node.op, node.name) != (other.op, other.name):
+        return False
+    if node.op == "get_attr":
+        value, same = attribute(module, str(node.target)), attribute(others, str(other.target))
+        if isinstance(value, fx.GraphModule):
+            pairs = zip(value.graph.nodes, same.graph.nodes, strict=False)
+            return len(value.graph.nodes) == len(same.graph.nodes) and all(
+                _equal(mine, its, value, same) for mine, its in pairs
+            )
+        if value is same or str(node.target) in _state(module):
+            return bool(node.target == other.target)
+        return isinstance(value, torch.Tensor) and _same_numbers(value, same)
+    named = [fx.node.map_arg((each.args, each.kwargs), lambda source: source.name) for each in (node, other)]
+    return str(node.target) == str(other.target) and repr(named[0]) == repr(named[1])
+
+
+def _state(module: nn.Module) -> set[str]:
+    """Return the names of what is the user's own in the root of a graph."""
+    return {name for name, _ in named_state(module) if name.startswith(PREFIX)}
+
+
+def _same_numbers(value: torch.Tensor, other: Any) -> bool:
+    """Return whether two constants hold the same."""
+    if not isinstance(other, torch.Tensor) or (value.shape, value.dtype) != (other.shape, other.dtype):
+        return False
+    if value.is_meta or other.is_meta or type(value) is not torch.Tensor or type(other) is not torch.Tensor:
+        return True
+    return torch.equal(value.nan_to_num(), other.nan_to_num())
 
 
 def aliases_of(model: nn.Module) -> dict[str, str]:
@@ -151,8 +255,19 @@ def user_name(target: str) -> str:
     return target.removeprefix(PREFIX) if target != PREFIX[:-1] else ""
 
 
-def _traced(whole: _Whole, inputs: tuple[Any, ...]) -> Traced:
-    exported = torch.export.export(whole, inputs, strict=False)
+def _traced(whole: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Traced:
+    whole.__dict__["watch"] = watch.forward
+    try:
+        with watch.active():
+            exported = torch.export.export(whole, inputs, strict=False)
+    except Exception as error:
+        if watch.refusal is not None:
+            raise watch.refusal from error
+        raise
+    finally:
+        whole.__dict__["watch"] = contextlib.nullcontext
+    if watch.refusal is not None:  # the user's code took the exception for one of its own
+        raise watch.refusal
     module = exported.module()
     assert isinstance(module, fx.GraphModule)
     graph = module.graph
@@ -161,6 +276,11 @@ def _traced(whole: _Whole, inputs: tuple[Any, ...]) -> Traced:
             graph.erase_node(node)
     module.recompile()
     operators = [node for node in graph.nodes if node.op == "call_function"]
+    own = {id(tensor) for _, tensor in named_state(whole)}
+    for node in graph.nodes:
+        if node.op == "get_attr" and is_fake(value := attribute(module, str(node.target))) and id(value) not in own:
+            location = _location(next(iter(node.users), node), whole.model)
+            raise CaptureRefusal("capture.left_out", words="torch.Tensor.data", **location)
     in_spec, out_spec = exported.call_spec.in_spec, exported.call_spec.out_spec
     assert in_spec is not None and out_spec is not None
     return Traced(
@@ -173,6 +293,7 @@ def _traced(whole: _Whole, inputs: tuple[Any, ...]) -> Traced:
         glued_groups(graph),
         {node.name: tuple(user_name(str(each.target)) for each in node.all_input_nodes if each.op == "get_attr"
                           and not isinstance(attribute(module, str(each.target)), nn.Module)) for node in operators},
+        tuple(node.name for node in operators if ANNOTATION in (node.meta.get("custom") or {})),
     )  # fmt: skip
 
 
@@ -187,6 +308,13 @@ def attribute(module: nn.Module, target: str) -> Any:
 def _is_check(node: fx.Node) -> bool:
     """Return whether a node only checks what capture has already seen."""
     return node.op == "call_function" and not node.users and any(each in str(node.target) for each in _CHECKS)
+
+
+def _location(node: fx.Node, model: nn.Module) -> dict[str, str]:
+    lines = re.findall(r'File "(.+)", line (\d+)', node.meta.get("stack_trace") or "")
+    path, line = next(((file, line) for file, line in reversed(lines) if is_foreign(file)), ("?", "0"))
+    module = _module_of(node)
+    return {"module": titled(module, dict(model.named_modules()).get(module, model)), "path": path, "line": line}
 
 
 def _module_of(node: fx.Node) -> str:

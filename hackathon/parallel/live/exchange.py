@@ -3,9 +3,10 @@
 import atexit
 import contextlib
 import itertools
+import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 import torch.distributed as dist
 
 from hackathon.parallel.live.layout import Layout
+from hackathon.parallel.live.slow_stages import SlowStages, StepProgress
 from hackathon.parallel.live.split import Value
 from hackathon.text.errors import HackathonError
 
@@ -45,6 +47,7 @@ class Messenger:
 
     def __init__(self, layout: Layout, rank: int, device: torch.device, timeout: float) -> None:
         self.layout, self.rank, self.device, self.timeout = layout, rank, device, timeout
+        self.progress = StepProgress()
         self._sent: list[tuple[Any, torch.Tensor, int]] = []
         self._kept: dict[int, torch.Tensor] = {}
         """Tag → what a stage of this rank sent to another of its stages."""
@@ -52,7 +55,7 @@ class Messenger:
         self._all = None
         self._ways: dict[tuple[bool, bool], Any] = {}
         if layout.size > 1:
-            _Heart(rank)
+            _Heart(rank, lambda store: SlowStages(layout, rank, self.progress, store, timeout))
             self._all = self._new(None)  # a group of our own: it has our time limit
             if device.type == "cuda":
                 # NCCL knows no tags: what goes forward and what comes back must not wait for each other, nor what goes
@@ -166,7 +169,8 @@ class Messenger:
     @contextlib.contextmanager
     def _blaming(self, ranks: Sequence[int]) -> Iterator[None]:
         try:
-            yield
+            with self.progress.waiting(ranks):
+                yield
         except (RuntimeError, ValueError) as error:
             raise self._lost(ranks, error) from error
 
@@ -174,7 +178,8 @@ class Messenger:
     def together(self, ranks: Sequence[int]) -> Iterator[None]:
         """Name the rank that is gone, if what others run here for us over some ranks fails for that."""
         try:
-            yield
+            with self.progress.waiting(ranks, surely=False) if len(ranks) > 1 else contextlib.nullcontext():
+                yield
         except RuntimeError as error:
             if not isinstance(error, dist.DistError) and not any(each in str(error) for each in ("gloo", "NCCL")):
                 raise
@@ -233,11 +238,15 @@ class Messenger:
 
 
 class _Heart:
-    """Counts up in the store, so that others see that this process lives. It stops before Python ends."""
+    """Counts up in the store, so that others see that this process lives. It stops before Python ends.
 
-    def __init__(self, rank: int) -> None:
+    Meanwhile it looks for stages that hang, and says on standard error which.
+    """
+
+    def __init__(self, rank: int, watch: Callable[[Any], SlowStages]) -> None:
         store = dist.distributed_c10d._get_default_store()
         self._store, self._key = store.clone() if hasattr(store, "clone") else store, f"{HEART}{rank}"
+        self._slow = watch(self._store)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True, name="heart")
         atexit.register(self.stop)
@@ -247,6 +256,8 @@ class _Heart:
         with contextlib.suppress(RuntimeError, ValueError):  # the store is gone
             for number in itertools.count():
                 self._store.set(self._key, str(number))
+                if (words := self._slow.look()) is not None:
+                    print(words, file=sys.stderr, flush=True)
                 if self._stop.wait(GRACE / 4):
                     return
 

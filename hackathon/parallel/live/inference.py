@@ -8,6 +8,7 @@ import torch
 from torch import fx
 from torch.utils import _pytree as pytree
 
+from hackathon.parallel.description.refusal import CaptureRefusal
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.align import aligned
 from hackathon.parallel.live.batches import Inputs
@@ -72,7 +73,11 @@ class Inference:
         key = batches.signature(inputs)
         if key in self._graphs:
             return self._graphs[key]
-        traced = self._skeleton.trace(*inputs, training=False)
+        try:
+            traced = self._skeleton.trace(*inputs, training=False)
+        except CaptureRefusal as refusal:
+            values: dict[str, Any] = dict(refusal.values)
+            raise RequestError(refusal.id, **values) from refusal
         held = {name: self._holding.stages[first][0] for name, first in self._holding.aliases.items()}
         stage_of = aligned(self._train, self._stage_of, traced, held)
         leaves = pytree.tree_flatten(inputs)[0]

@@ -1,7 +1,7 @@
 """The plan that a model runs by: read from plan.json, checked against the captured model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,14 @@ def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
             seen.add(name_)
     operators, replicas_, recompute, offload = zip(*stages, strict=True)
     return RunPlan(operators, replicas_, recompute, offload, micro_batches)
+
+
+def recomputing(plan: RunPlan, traced: Traced | ModuleChain) -> RunPlan:
+    """Return a plan in which each stage with operators inside `torch.utils.checkpoint` recomputes."""
+    if isinstance(traced, ModuleChain):
+        return plan
+    stages = {plan.stage_of[each] for each in traced.checkpointed}
+    return replace(plan, recompute=tuple(each or at in stages for at, each in enumerate(plan.recompute)))
 
 
 def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...], int, bool, bool]:

@@ -1,5 +1,6 @@
 """A copy of a model whose parameters have shapes but no numbers: it can be captured again and needs no memory."""
 
+import contextlib
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils import _pytree as pytree
+from torch.utils.flop_counter import FlopCounterMode
 
 from hackathon.parallel.live.capture import Traced, aliases_of, named_state, traced_mode
 from hackathon.parallel.live.split import moved
@@ -38,6 +40,14 @@ class Skeleton:
         fakes = pytree.tree_map(lambda each: self._like(each) if isinstance(each, torch.Tensor) else each, inputs)
         with self._mode:
             return traced_mode(self.model, fakes, self._loss, training=training)
+
+    def flops(self, traced: Traced, leaves: Sequence[Any]) -> float:
+        """Return the FLOP of a graph in a forward pass; those counted so far if an operator needs numbers to run."""
+        fakes = [self._like(each) if isinstance(each, torch.Tensor) else each for each in leaves]
+        counter = FlopCounterMode(display=False)
+        with contextlib.suppress(Exception), self._mode, counter:
+            torch.fx.Interpreter(traced.module).run(*fakes)
+        return float(counter.get_total_flops())
 
     def shapes(
         self, traced: Traced, leaves: Sequence[Any], dtype: torch.dtype, device: torch.device

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from hackathon.parallel.plan.coarsen import Blocks
-from hackathon.parallel.plan.cost import MODES, CostedPlan, Stage, fits
+from hackathon.parallel.plan.cost import MODES, CostedPlan, Stage, fits, runs_as
 from hackathon.parallel.plan.devices import Devices
 from hackathon.parallel.plan.graph import Graph
 
@@ -17,7 +17,8 @@ class Alternatives:
         recompute: str, offload: str, costed: Callable[[Sequence[Stage]], CostedPlan],
     ) -> None:  # fmt: skip
         self._blocks, self._count, self._micro_batches, self._memory = blocks, count, micro_batches, memory
-        self._ways = [(r, o) for o in MODES[offload] for r in MODES[recompute]]
+        self._recompute = recompute
+        self._ways = [(r, o) for o in MODES[offload] for r in (False, True)]
         self._costed = costed
 
     def all(self) -> dict[str, CostedPlan]:
@@ -43,8 +44,9 @@ class Alternatives:
         ]
         chosen = []
         for number in range(len(cuts)):
-            fitting = [plan for plan in plans if fits(plan.costs[number].memory.total, self._memory)]
-            least = min(plans, key=lambda plan: plan.costs[number].memory.total)
+            able = [plan for plan in plans if runs_as(plan.stages[number], plan.graph, self._recompute)]
+            fitting = [plan for plan in able if fits(plan.costs[number].memory.total, self._memory)]
+            least = min(able, key=lambda plan: plan.costs[number].memory.total)
             chosen.append((fitting[0] if fitting else least).stages[number])
         return self._costed(chosen)
 
@@ -57,9 +59,11 @@ def least_alone(
     last = not blocks.followers[number]
     sizes = []
     for o in MODES[offload]:
-        for r in MODES[recompute]:
+        for r in (False, True):
             replicas = 1 if last else min(micro_batches, max(1, devices.count - 1))
             mine = Stage(blocks.members[number], replicas, r, o)
+            if not runs_as(mine, graph, recompute):
+                continue
             if not rest:
                 stages, at = [mine], 0
             elif last:

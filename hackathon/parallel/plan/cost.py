@@ -24,6 +24,13 @@ class Stage:
     offload: bool = False
 
 
+def runs_as(stage: Stage, graph: Graph, mode: str) -> bool:
+    """Return whether a stage recomputes as a mode lets it, or as one of its operators must be recomputed."""
+    if any(graph.operators[each].checkpointed for each in stage.operators):
+        return stage.recompute
+    return stage.recompute in MODES[mode]
+
+
 @dataclass(frozen=True)
 class StageMemory:
     """Bytes on one device of a stage. Frozen parameters count among `parameters`."""
@@ -120,7 +127,8 @@ class CostedPlan:
     def feasible(self) -> bool:
         """Whether each stage fits in memory and the plan has enough devices."""
         enough = self.devices_used <= self.devices.count
-        return enough and all(fits(each.memory.total, self.devices.memory) for each in self.costs)
+        runs = all(runs_as(each, self.graph, "auto") for each in self.stages)
+        return enough and runs and all(fits(each.memory.total, self.devices.memory) for each in self.costs)
 
     def _transfers(self) -> None:
         """Find what each stage sends and receives: a tensor counts once in its sender, and once in each receiver."""

@@ -23,6 +23,8 @@ class Operator:
     buffers: float
     saved: float
     workspace: float
+    checkpointed: float = 0.0
+    """1 where its stage must recompute, for the user's program does; else 0."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Graph:
         """The SHA-256 of what the graph says; the order in which the file lists it does not matter."""
         names = [each.name for each in self.operators]
         value = [
-            sorted([*each.__dict__.values()] for each in self.operators),
+            sorted([*each.__dict__.values()][: None if each.checkpointed else -1] for each in self.operators),
             sorted(
                 [names[t.producer], sorted(names[r] for r in t.readers), t.bytes, t.gradient_bytes]
                 for t in self.tensors
@@ -70,6 +72,7 @@ class Graph:
 
 _OPERATOR = (
     "name", "forward", "backward", "parameters", "frozen", "buffers", "module", "saved", "workspace",
+    "checkpointed",
 )  # fmt: skip
 _EDGE = ("from", "to", "bytes", "gradient_bytes")
 
@@ -130,6 +133,7 @@ def _operator(reader: FieldReader, row: object, field: str) -> Operator:
         reader.number(value, "buffers", field, 0.0),
         reader.number(value, "saved", field),
         reader.number(value, "workspace", field),
+        float(value.get("checkpointed") is True),
     )
 
 

@@ -28,6 +28,8 @@ class StageRow:
     trainable: Array
     fixed: Array
     saved: Array
+    checkpointed: Array
+    """How many operators must be recomputed; -1: a stage between two zones may have some, or none."""
     in_bytes: Array
     in_forward: Array
     in_backward: Array
@@ -52,6 +54,8 @@ class StageRow:
         return StageRow(self.start, self.targets[-1:], False, **arrays)
 
 
+SUMS = ("forward", "backward", "parameters", "saved", "frozen", "buffers", "checkpointed")
+"""What is added up over the operators of a stage."""
 ARRAYS = tuple(name for name in StageRow.__dataclass_fields__ if name not in ("start", "targets", "contiguous"))
 
 
@@ -139,7 +143,7 @@ class LinearLattice(Lattice):
     def _sum(self) -> None:
         operators = self.graph.operators
         fields: dict[str, Array] = {}
-        for name in ("forward", "backward", "parameters", "saved", "frozen", "buffers"):
+        for name in SUMS:
             sums = [sum(getattr(operators[each], name) for each in group) for group in self.groups]
             fields[name] = numpy.concatenate([[0.0], numpy.cumsum(sums)])
         self._sums = fields
@@ -222,7 +226,7 @@ class LinearLattice(Lattice):
         return StageRow(
             start, numpy.arange(start + 1, stop), True,
             sums["forward"], sums["backward"], trainable, self._fixed[window] - self._fixed[start], sums["saved"],
-            received[0], received[1], received[2], sent[0], sent[1],
+            sums["checkpointed"], received[0], received[1], received[2], sent[0], sent[1],
             numpy.maximum.accumulate(self._workspace[start : stop - 1]),
             numpy.maximum.accumulate(self._largest[start : stop - 1]),
             received[3], received[4], own, numpy.full(count, float(self.chain)), self._behind[window],
@@ -250,12 +254,11 @@ class IdealLattice(Lattice):
     @cached_property
     def _sums(self) -> dict[str, Array]:
         operators = self.graph.operators
-        names = ("forward", "backward", "parameters", "saved", "frozen", "buffers")
         per_block = {
             name: numpy.array(
                 [sum(getattr(operators[each], name) for each in members) for members in self.blocks.members]
             )
-            for name in names
+            for name in SUMS
         }
         return {name: self._inside @ values for name, values in per_block.items()}
 
@@ -310,7 +313,7 @@ class IdealLattice(Lattice):
         return StageRow(
             start, targets, False,
             sums["forward"], sums["backward"], trainable, sums["frozen"] + sums["buffers"], sums["saved"],
-            received[0], received[1], received[2], sent[0], sent[1], workspace, largest,
+            sums["checkpointed"], received[0], received[1], received[2], sent[0], sent[1], workspace, largest,
             received[3], received[4], own, waited, waited * self._tails[targets],
         )  # fmt: skip
 
@@ -370,6 +373,8 @@ class RelaxedLattice(Lattice):
             base = self._full.row(int(self._high[start]))
         targets = numpy.arange(start + 1, start + 1 + len(places))
         values = {name: getattr(base, name)[places] for name in ARRAYS}
+        if any(each.checkpointed for each in self._full.graph.operators):
+            values["checkpointed"] = numpy.where(values["checkpointed"] > 0, values["checkpointed"], -1.0)
         for name, least in self._least.items():
             values[name] = numpy.full(len(places), least[start])
         values["out_forward"] = self._least["in_forward"][targets]

@@ -40,12 +40,17 @@ class Memories:
     def choices(self, row: StageRow, held: int | Array, *, checked: bool = True) -> list[StageWay]:
         """Return the ways to run the stages of a row with `held` micro-batches in flight, faster ones first.
 
-        With a column of numbers, `fits` has a row for each. Without `checked`, all of them are said to fit.
+        With a column of numbers, `fits` has a row for each. Without `checked`, memory does not count. A stage with an
+        operator that must be recomputed does so in every mode.
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         found = []
         for offload in MODES[self.offload]:
-            for recompute in MODES[self.recompute]:
+            for recompute in (False, True):
+                can = recompute in MODES[self.recompute]
+                allowed = (row.checkpointed != 0) | can if recompute else (row.checkpointed <= 0) & can
+                if not allowed.any():
+                    continue
                 forward = row.forward
                 backward = row.backward + row.forward if recompute else row.backward
                 states = (2 + optimizer) * row.trainable
@@ -57,6 +62,7 @@ class Memories:
                 kept = held * row.in_bytes + (row.saved if recompute else held * row.saved)
                 total = states + row.fixed + kept + row.workspace
                 fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(total.shape, bool)
+                fit &= allowed
                 found.append(StageWay(recompute, offload, forward, backward, fit))
         return found
 

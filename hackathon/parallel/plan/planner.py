@@ -160,8 +160,8 @@ class Planner:
 
     def _light_bound(self) -> None:
         """Bound all plans of a branched graph with too many cuts by those of a lighter one."""
-        if self.whole.devices > MOST_DEVICES:
-            return
+        if self.whole.devices > MOST_DEVICES or any(each.checkpointed for each in self.blocks.graph.operators):
+            return  # a lighter graph may leave out an operator for which a stage must recompute
         lighter = lightened(self.blocks.graph, MOST_IDEALS)
         if lighter is None:
             return

@@ -45,8 +45,9 @@ def model_graph(
         if file.stat().st_uid not in (0, os.geteuid()):
             raise RequestError("capture.foreign", path=str(file))
     asked = {"path": str(path.resolve()), "function": function, **options}
+    state = [asked, python, os.uname().nodename, str(Path.cwd()), hackathon.__version__]
     folder = _folder()
-    key = hashlib.sha256(json.dumps([asked, python, os.uname().nodename, hackathon.__version__]).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(state).encode()).hexdigest()
     kept = None if again or folder is None else _kept(folder / f"{key}.json")
     if kept is not None:
         return graph_of(kept["graph"], target), kept["told"], True
@@ -57,14 +58,16 @@ def model_graph(
     if not isinstance(value, dict):
         raise HackathonError("capture.child_ended", code=0)
     graph = graph_of(value, target)
-    signs = {
-        "files": {each: sign for each in answer.get("files", []) if (sign := digest(Path(each)))},
+    signs: dict[str, dict[str, str | None]] = {
+        "files": {each: digest(Path(each)) for each in answer.get("files", [])},
+        "variables": {each: variable(each) for each in answer.get("variables", [])},
         "packages": {each: sign for each in answer.get("packages", []) if (sign := stamp(Path(each)))},
     }
     entry = {"schema_version": 1, **signs, "told": answer["told"], "graph": value}
     with suppress(OSError):
         # signs are of now: what changed while the child measured may be older in the graph
-        if any(Path(each).stat().st_ctime >= began for each in (*signs["files"], *signs["packages"])):
+        read = [each for each in (*signs["files"], *signs["packages"]) if Path(each).exists()]
+        if any(Path(each).stat().st_ctime >= began for each in read):
             return graph, answer["told"], False
         write_whole(folder / f"{key}.json", json.dumps(entry), 0o600)
         _tidy(folder)
@@ -72,7 +75,7 @@ def model_graph(
 
 
 def digest(path: Path) -> str | None:
-    """Return the SHA-256 of a file; of one larger than LARGEST its size and time; None if it cannot be read."""
+    """Return the SHA-256 of a file; of one larger than LARGEST its size and time; None if there is none to read."""
     try:
         with open_regular(path) as stream:
             state = os.fstat(stream.fileno())
@@ -81,6 +84,12 @@ def digest(path: Path) -> str | None:
             return hashlib.sha256(stream.read()).hexdigest()
     except OSError:
         return None
+
+
+def variable(name: str) -> str | None:
+    """Return the SHA-256 of an environment variable, which may be a secret; of "" that of the names of all of them."""
+    value = os.environ.get(name) if name else "\n".join(sorted({*os.environ} - {"_", "SHLVL", "PWD", "OLDPWD"}))
+    return None if value is None else hashlib.sha256(os.fsencode(value)).hexdigest()
 
 
 def stamp(path: Path) -> str | None:
@@ -110,11 +119,12 @@ def _kept(path: Path) -> dict[str, Any] | None:
             value = json.loads(stream.read(LARGEST))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(value, dict) or not {"files", "packages", "told", "graph"} <= value.keys():
+    if not isinstance(value, dict) or not {"files", "variables", "packages", "told", "graph"} <= value.keys():
         return None
-    if not all(isinstance(value[name], dict) for name in ("files", "packages", "told", "graph")):
+    if not all(isinstance(value[name], dict) for name in ("files", "variables", "packages", "told", "graph")):
         return None
     same = all(digest(Path(each)) == sign for each, sign in value["files"].items())
+    same = same and all(variable(each) == sign for each, sign in value["variables"].items())
     same = same and all(stamp(Path(each)) == sign for each, sign in value["packages"].items())
     if not same:
         return None

@@ -29,6 +29,7 @@ class Child:
         self.asked: list[Mapping[str, Any]] = []
         self.files = [folder / "model.py", folder / "layers.py"]
         self.packages = [folder / "package.py"]
+        self.variables = ["DEPTH", "WIDTH"]
         for each in (*self.files, *self.packages):
             each.write_text("1\n")
 
@@ -37,7 +38,7 @@ class Child:
         self.meanwhile()
         told = {"device": None, "number": len(self.asked)}
         return GRAPH, {"told": told, "files": [str(each) for each in self.files],
-                       "packages": [str(each) for each in self.packages]}  # fmt: skip
+                       "packages": [str(each) for each in self.packages], "variables": self.variables}  # fmt: skip
 
 
 @pytest.fixture
@@ -72,6 +73,33 @@ def test_an_entry_counts_until_a_file_a_package_or_an_option_changes(child: Chil
     assert number() == 7 == number()
     child.files[0].touch()  # the same bytes
     assert number() == 7
+
+
+def test_an_entry_counts_while_variables_files_and_the_folder_are_those_that_were_read(
+    child: Child, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEPTH", raising=False)
+    child.files.append(tmp_path / "settings.json")  # the program looked for it, and there was none
+    assert number() == 1 == number()
+    monkeypatch.setenv("OTHER", "1")
+    assert number() == 1
+    monkeypatch.setenv("DEPTH", "40")
+    assert number() == 2 == number()
+    monkeypatch.setenv("DEPTH", "")
+    assert number() == 3 == number()
+    child.files[-1].write_text("{}")
+    assert number() == 4 == number()
+    child.variables.append("")  # it listed the names of all variables
+    monkeypatch.setenv("DEPTH", "5")
+    assert number() == 5 == number()
+    monkeypatch.setenv("OTHER_STILL", "1")
+    assert number() == 6 == number()
+    monkeypatch.setenv("PYTHON_SECRET", "k3y")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # relative names mean other files there
+    assert int(model_graph(f"{tmp_path}/model.py:build", "python", {})[1]["number"]) == 7
+    kept = "".join(each.read_text() for each in (tmp_path / "cache" / "hackathon" / "graphs").iterdir())
+    assert "DEPTH" in kept and "k3y" not in kept
 
 
 def test_a_graph_of_a_file_that_changed_meanwhile_is_not_kept(child: Child) -> None:

@@ -232,7 +232,8 @@ def test_each_refusal_has_its_test() -> None:
     elsewhere = {  # in test_live_split.py, test_module_plans.py, tests/cluster/test_partitioned_training.py, and below
         "plan_glued", "plan_backwards", "batches_differ", "statistics", "rank_lost", "not_initialised",
         "evaluation_differs", "output_without_samples", "no_plan_fits", "no_plan_made", "module_level", "module_inputs",
-        "module_failed", "handed_on", "handed_changes", "shared_buffer", "unused_processes",
+        "module_failed", "handed_on", "handed_changes", "shared_buffer", "unused_processes", "slow_stage",
+        "slow_circle",
     }  # fmt: skip
     ids = {name for name in MESSAGES if not name.endswith("_hint")}
     assert ids - elsewhere == {identifier for identifier, _ in REFUSED.values() if "." not in identifier}

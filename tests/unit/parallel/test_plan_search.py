@@ -287,3 +287,27 @@ def test_a_graph_with_too_many_cuts_gets_a_plan_with_a_bound() -> None:
             assert result.value <= value_of(other, objective) or not other.feasible or other.replicas != [1] * 4
     tight = planned(graph, {**devices, "memory": 33}, 4, "step", seconds=1.0)
     assert tight.plan is None and tight.proven and "tensor-parallelism" in tight.help
+
+
+@pytest.mark.parametrize("recompute", ["never", "auto", "all"])
+def test_stages_with_operators_in_a_checkpoint_recompute_in_every_mode(recompute: str) -> None:
+    rows = [
+        {"name": f"o{at}", "forward": 1.0, "backward": 2.0, "parameters": 1e8, "saved": 1e8, "workspace": 0}
+        | ({"checkpointed": True} if at in (4, 5) else {})
+        for at in range(8)
+    ]
+    edges = [{"from": f"o{at}", "to": f"o{at + 1}", "bytes": 1e6} for at in range(7)]
+    graph = graph_of({"schema_version": 1, "operators": rows, "edges": edges}, "graph.json")
+    devices = devices_of({"count": 4, "memory": 1e10, "bandwidth": 1e10}, "devices.json")
+    for objective in ("step", "max-load", "fill"):
+        result = make_plan(PlanRequest(graph, devices, 4, objective, stages=4, recompute=recompute, seconds=2.0))
+        assert result.plan is not None and result.bound is not None and result.value is not None
+        assert result.bound <= result.value * (1 + 1e-9)
+        for stage in result.plan.stages:
+            must = any(graph.operators[each].checkpointed for each in stage.operators)
+            assert stage.recompute or not must
+            assert must or recompute != "never" or not stage.recompute
+    assert graph.identity != graph_of(
+        {"schema_version": 1, "operators": [{k: v for k, v in row.items() if k != "checkpointed"} for row in rows],
+         "edges": edges}, "graph.json",
+    ).identity  # fmt: skip

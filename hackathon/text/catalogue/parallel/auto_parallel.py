@@ -236,6 +236,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "stage {stage}, replica {replica} (rank {rank}) does not answer: {reason}",
         "ステージ {stage} のレプリカ {replica}（rank {rank}）が応答しません: {reason}",
     ),
+    "slow_stage": (
+        "stage {stage}, replica {replica} (rank {rank}) has not gone on for more than {seconds} s; the slowest step so far took {slowest} s. Nothing is ended; others wait for up to {timeout} s.",
+        "ステージ {stage} のレプリカ {replica}（rank {rank}）が {seconds} 秒以上進んでいません。これまでで最も遅いステップは {slowest} 秒でした。何も終了させません。ほかのプロセスは最大 {timeout} 秒待ちます。",
+    ),
+    "slow_circle": (
+        "The stages have been waiting for one another for more than {seconds} s. Nothing is ended; they wait for up to {timeout} s.",
+        "ステージが {seconds} 秒以上、互いに待ち合っています。何も終了させません。最大 {timeout} 秒待ちます。",
+    ),
     "rank_lost_hint": (
         "The cause is in the output of that rank.",
         "原因はその rank の出力にあります。",

@@ -83,8 +83,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "関数は torch.device('meta') の下で引数なしで呼ばれます。テンソルには形だけがあり、値はありません。",
     ),
     "build_returns": (
-        "{name} must return a dictionary with a torch module as `model` and its inputs as `args`",
-        "{name} は、`model`（torch のモジュール）と `args`（入力）を含む辞書を返す必要があります",
+        "{name} must return a dictionary with a torch module as `model` and its inputs as `args` or `kwargs`",
+        "{name} は、`model`（torch のモジュール）と `args` または `kwargs`（入力）を含む辞書を返す必要があります",
     ),
     "build_key": (
         "{name} returns the unknown key {key}; known are {known}",
@@ -120,6 +120,86 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Branches must not depend on values of tensors; torch.where or torch.cond can take their place. A model that only calls its children one after another, such as nn.Sequential, is planned by its children instead.",
         "分岐がテンソルの値に依存してはいけません。torch.where や torch.cond で置き換えてください。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュール単位で計画します。",
     ),
+    "left_out": (
+        "{path}:{line}: module {module} uses {words}, which a captured graph would leave out",
+        "{path}:{line}: モジュール {module} は {words} を使いますが、キャプチャしたグラフには含まれません",
+    ),
+    "left_out_hint": (
+        "Do the same with operators in `forward`. A model that only calls its children one after another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+        "同じ処理を `forward` の中の演算で書いてください。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュール単位で計画し、子モジュールをそのまま実行します。",
+    ),
+    "own_backward": (
+        "{path}:{line}: module {module} uses {words}, whose arguments or results are not all tensors and numbers, so that its backward pass cannot be captured",
+        "{path}:{line}: モジュール {module} は {words} を使いますが、引数か戻り値にテンソルと数値以外が含まれるか、入力が変更されるため、backward をキャプチャできません",
+    ),
+    "own_backward_hint": (
+        "Give it tensors, numbers and strings only, let it return new tensors, and do not change its inputs.",
+        "引数をテンソル、数値、文字列だけにし、新しいテンソルを返すようにして、入力は変更しないでください。",
+    ),
+    "checkpoint": (
+        "{path}:{line}: module {module} uses {words}, without whose second forward pass no parameter before it would be trained",
+        "{path}:{line}: モジュール {module} は {words} を使います。2 回目の forward がキャプチャされないため、パラメータが訓練されません",
+    ),
+    "checkpoint_hint": (
+        "Leave checkpoints out, or use use_reentrant=False, and let stages recompute: hackathon plan --recompute auto.",
+        "チェックポイントを外すか use_reentrant=False にして、ステージの再計算を使ってください: hackathon plan --recompute auto。",
+    ),
+    "gradient_checkpointing": (
+        "{path}:{line}: module {module} has gradient checkpointing turned on (gradient_checkpointing_enable())",
+        "{path}:{line}: モジュール {module} で gradient checkpointing が有効です（gradient_checkpointing_enable()）",
+    ),
+    "gradient_checkpointing_hint": (
+        "Leave it off and let stages recompute instead: hackathon plan --recompute auto.",
+        "無効のままにして、代わりにステージの再計算を使ってください: hackathon plan --recompute auto。",
+    ),
+    "decided_once": (
+        "{path}:{line}: module {module} draws random numbers of {words}: a captured graph would have the same ones in each step",
+        "{path}:{line}: モジュール {module} は {words} の乱数を使います。キャプチャしたグラフでは、どのステップでも同じ値になります",
+    ),
+    "decided_once_hint": (
+        "Draw them with torch, without a branch on their values. A model that only calls its children one after another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+        "torch の乱数を使い、その値で分岐しないでください。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュール単位で計画し、子モジュールをそのまま実行します。",
+    ),
+    "counted": (
+        "{path}:{line}: module {module} changes its attribute {name} in each forward pass ({before}, then {after}): a captured graph would have one value in all steps",
+        "{path}:{line}: モジュール {module} は forward のたびに属性 {name} を変更します（{before}、次に {after}）。キャプチャしたグラフでは、どのステップでも同じ値になります",
+    ),
+    "counted_hint": (
+        "Make it a buffer (register_buffer) that is changed in place, or change it outside `forward`.",
+        "バッファ（register_buffer）にしてインプレースで変更するか、`forward` の外で変更してください。",
+    ),
+    "other_graph": (
+        "{path}:{line}: module {module}: a second capture of the same model differs at operator {operator}: something outside the graph decides what it does",
+        "{path}:{line}: モジュール {module}: 同じモデルをもう一度キャプチャすると、オペレータ {operator} が異なります。グラフの外の何かが動作を決めています",
+    ),
+    "other_graph_hint": (
+        "Counters, random numbers and time must not decide what `forward` does.",
+        "カウンタ、乱数、時刻で `forward` の動作が変わらないようにしてください。",
+    ),
+    "other_gradient": (
+        "{path}:{line}: module {module}: the self-check found another gradient of {name} in the captured graph ({captured}) than in the model ({plain})",
+        "{path}:{line}: モジュール {module}: 自己検査で、{name} の勾配がキャプチャしたグラフ（{captured}）とモデル（{plain}）で異なりました",
+    ),
+    "other_gradient_hint": (
+        "What the module does with gradients behind this line is not in the graph. A model that only calls its children one after another, such as nn.Sequential, is planned by its children instead, which run as they are.",
+        "この行より後の勾配の処理がグラフに含まれていません。nn.Sequential のように子モジュールを順に呼び出すだけのモデルなら、子モジュール単位で計画し、子モジュールをそのまま実行します。",
+    ),
+    "other_loss": (
+        "{path}:{line}: module {module}: the self-check found another loss in the captured graph ({captured}) than in the model ({plain})",
+        "{path}:{line}: モジュール {module}: 自己検査で、損失がキャプチャしたグラフ（{captured}）とモデル（{plain}）で異なりました",
+    ),
+    "other_loss_hint": (
+        "Code that behaves otherwise while it is captured (torch.compiler.is_compiling(), say) is a usual cause.",
+        "キャプチャ中だけ動作が変わるコード（torch.compiler.is_compiling() など）がよくある原因です。",
+    ),
+    "other_state": (
+        "{path}:{line}: module {module}: the self-check found another {name} after a pass of the captured graph ({captured}) than of the model ({plain})",
+        "{path}:{line}: モジュール {module}: 自己検査で、実行後の {name} がキャプチャしたグラフ（{captured}）とモデル（{plain}）で異なりました",
+    ),
+    "other_state_hint": (
+        "Change buffers in place by operators of torch, and parameters outside `forward`.",
+        "バッファは torch の演算でインプレースに、パラメータは `forward` の外で変更してください。",
+    ),
     "no_chain": (
         "The model cannot be captured, and its children cannot be run one after another",
         "モデルをキャプチャできず、子モジュールを順に実行することもできません",
@@ -152,6 +232,34 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "whole": (
         "The whole model took {seconds} s here, its operators one by one {sum} s; times are scaled to the former.",
         "モデル全体は {seconds} 秒、オペレータごとの合計は {sum} 秒でした。時間は前者に合わせてあります。",
+    ),
+    "checked": (
+        "Self-check: the loss and {count} gradients of the captured graph are those of the model.",
+        "自己検査: キャプチャしたグラフの損失と {count} 個の勾配は、モデルと一致しました。",
+    ),
+    "unchecked_memory": (
+        "Warning: the self-check was not run. It needs {needed} GB, and {free} GB are free. Run it with a smaller configuration of the model.",
+        "警告: 自己検査を実行していません。{needed} GB が必要ですが、空きは {free} GB です。モデルの小さい構成で実行してください。",
+    ),
+    "unchecked_time": (
+        "Warning: the self-check was not run: it would take {seconds} s, more than {longest} s. Run it with a smaller configuration of the model.",
+        "警告: 自己検査を実行していません。{seconds} 秒かかる見込みで、上限の {longest} 秒を超えます。モデルの小さい構成で実行してください。",
+    ),
+    "unchecked_meta": (
+        "Warning: the self-check was not run: the model is on the meta device, without numbers. Run it with a smaller configuration that has some.",
+        "警告: 自己検査を実行していません。モデルが meta デバイスにあり、値がありません。値を持つ小さい構成で実行してください。",
+    ),
+    "unchecked_failed": (
+        "Warning: the self-check was not run: the model itself failed with the example: {words}",
+        "警告: 自己検査を実行していません。モデル自体が example の実行でエラーになりました: {words}",
+    ),
+    "unchecked_off": (
+        "Warning: the self-check was not run: it is turned off.",
+        "警告: 自己検査を実行していません（無効に設定されています）。",
+    ),
+    "checkpoints": (
+        "{count} {count:operator stands|operators stand} in torch.utils.checkpoint: the stages with them recompute.",
+        "{count} 個のオペレータが torch.utils.checkpoint の中にあります。それらを含むステージは再計算します。",
     ),
     "unseen": (
         "Operators whose work is not known: {count}. They count with no time.",

@@ -1,0 +1,1 @@
+"""Whether a captured graph trains as the model does: what it would leave out, and the self-check."""

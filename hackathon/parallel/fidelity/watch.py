@@ -1,0 +1,219 @@
+"""What a captured graph would leave out or decide once: noticed while the model is traced, and refused by name."""
+
+import contextlib
+import copy
+import itertools
+import random
+import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import nn
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
+from torch.utils import _pytree as pytree
+
+from hackathon.parallel.description.refusal import CaptureRefusal, is_foreign, titled
+from hackathon.parallel.fidelity.own_functions import operators_for_functions
+
+ANNOTATION = "hackathon_checkpoint"
+"""Key, in the metadata of a graph's node, of operators inside `torch.utils.checkpoint`."""
+_NUMBERS = (bool, int, float, complex)
+Numbers = dict[tuple[str, str], Any]
+"""(path of a module, attribute) → number."""
+
+
+class CaptureWatch:
+    """Watches one run of a model under torch.export. `refusal` is the first thing that the graph cannot keep."""
+
+    def __init__(self, model: nn.Module, *, training: bool) -> None:
+        """`training`: whether gradients count."""
+        self._model, self._training = model, training
+        self._paths = {id(module): path for path, module in model.named_modules()}
+        self.refusal: CaptureRefusal | None = None
+        self.drawn: str | None = None
+        """The module of Python whose random numbers the model drew: random or numpy.random."""
+        self.changed: Numbers = {}
+        """Numbers that the model changed in its modules, with their new values."""
+        self.before: Numbers = {}
+        """The same numbers as they were."""
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """Notice hooks, checkpoints, gradients and own backward passes. Raises CaptureRefusal for those refused."""
+        engine = "_engine_run_backward"
+        with contextlib.ExitStack() as stack:
+            if hasattr(torch.autograd, engine):  # what grad() and backward() call, however they were imported
+                stack.enter_context(patch.object(torch.autograd, engine, self._refusing("torch.autograd.grad")))
+            stack.enter_context(operators_for_functions(self._keeps, self._refuse_function))
+            stack.enter_context(plain_checkpoints(self._saved_tensors))
+            if self._training:
+                for name in ("register_hook", "register_post_accumulate_grad_hook"):
+                    call = self._refusing(f"torch.Tensor.{name}")
+                    stack.enter_context(patch.object(torch.Tensor, name, call))
+            yield
+
+    @contextlib.contextmanager
+    def forward(self) -> Iterator[None]:
+        """Notice which random numbers of Python the model draws, and which of its numbers it changes."""
+        numbers, states = numbers_of(self._model), random_states()
+        yield
+        after = numbers_of(self._model)
+        self.changed = {key: value for key, value in after.items() if key in numbers and value != numbers[key]}
+        self.before = {key: numbers[key] for key in self.changed}
+        self.drawn = next((name for name, state in random_states().items() if states.get(name, state) != state), None)
+
+    def refuse(self, identifier: str, frame: FrameType | None = None, **values: str) -> CaptureRefusal:
+        """Return, and remember, the refusal of what the innermost line of the user's code does now."""
+        self.refusal = self.refusal or CaptureRefusal(identifier, **self.location(frame), **values)
+        return self.refusal
+
+    def location(self, frame: FrameType | None = None) -> dict[str, str]:
+        """Return module, file and line of the innermost code of the user's, from a frame (default: the caller's) on."""
+        inner = frame or sys._getframe(1)
+        path, line, module = "?", 0, self._model
+        item: FrameType | None = inner
+        while item is not None:
+            if is_foreign(item.f_code.co_filename):
+                path, line = (path, line) if line else (item.f_code.co_filename, item.f_lineno)
+                owner = item.f_locals.get("self")
+                if isinstance(owner, nn.Module) and id(owner) in self._paths:
+                    module = owner
+                    break
+            item = item.f_back
+        return {"module": titled(self._paths[id(module)], module), "path": path, "line": str(line)}
+
+    # ---- what is noticed
+    def _refusing(self, words: str) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            raise self.refuse("capture.left_out", sys._getframe(1), words=words)
+
+        return call
+
+    def _keeps(self, cls: type) -> bool:
+        """Return whether a Function becomes an operator; a checkpoint that is none is refused."""
+        if cls is torch.utils.checkpoint.CheckpointFunction:
+            if self._training:
+                words = "torch.utils.checkpoint.checkpoint(use_reentrant=True)"
+                raise self.refuse("capture.checkpoint", sys._getframe(2), words=words)
+            return False
+        return True
+
+    def _refuse_function(self, cls: type) -> None:
+        if self._training:
+            words = f"torch.autograd.Function {cls.__qualname__}"
+            raise self.refuse("capture.own_backward", sys._getframe(2), words=words)
+
+    def _saved_tensors(self, hooks: object) -> None:
+        """Refuse hooks of saved tensors that are not those of a checkpoint."""
+        if self._training:
+            words = f"torch.autograd.graph.{type(hooks).__name__}"
+            raise self.refuse("capture.left_out", sys._getframe(2), words=words)
+
+
+@contextlib.contextmanager
+def plain_checkpoints(others: Callable[[object], None] = lambda hooks: None) -> Iterator[None]:
+    """Let checkpoints without re-entry keep their tensors, and compute nothing twice.
+
+    While a model is traced, the operators inside them are marked. `others` is called with other hooks of saved tensors,
+    which run as they are.
+    """
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    enter, leave = hooks.__enter__, hooks.__exit__
+    starts: dict[int, int] = {}
+
+    def begin(self: Any) -> Any:
+        if type(self).__name__ != "_checkpoint_hook":
+            others(self)
+            return enter(self)
+        starts[id(self)] = len(_traced_nodes())
+        return None
+
+    def end(self: Any, *error: Any) -> Any:
+        start = starts.pop(id(self), None)
+        if start is None:
+            return leave(self, *error)
+        nodes = _traced_nodes()
+        for node in itertools.islice(reversed(nodes), len(nodes) - start):
+            node.meta["custom"] = {**(node.meta.get("custom") or {}), ANNOTATION: True}
+        return None
+
+    with patch.object(hooks, "__enter__", begin), patch.object(hooks, "__exit__", end):
+        yield
+
+
+def _traced_nodes() -> Any:
+    """Return the nodes of the graph that is being made; none while no model is traced."""
+    mode = get_proxy_mode()
+    return () if mode is None else mode.tracer.graph.nodes
+
+
+def numbers_of(model: nn.Module) -> Numbers:
+    """Return the numbers, and the lists and dictionaries of numbers, that the modules of a model have as attributes."""
+    return {
+        (path, name): copy.deepcopy(value)
+        for path, module in model.named_modules() for name, value in vars(module).items()
+        if name != "training" and _is_of_numbers(value)
+    }  # fmt: skip
+
+
+def _is_of_numbers(value: object) -> bool:
+    if type(value) in (list, dict):
+        leaves = pytree.tree_leaves(value)
+        return bool(leaves) and all(type(item) in _NUMBERS for item in leaves)
+    return type(value) in _NUMBERS
+
+
+def set_numbers(model: nn.Module, numbers: Numbers) -> None:
+    """Give modules numbers as attributes."""
+    for (path, name), value in numbers.items():
+        setattr(model.get_submodule(path), name, copy.deepcopy(value))
+
+
+def random_states() -> dict[str, str]:
+    """Return module of Python → the state of its random numbers."""
+    states = {"random": repr(random.getstate())}
+    if "numpy" in sys.modules:
+        kind, keys, *rest = sys.modules["numpy"].random.get_state()
+        states["numpy.random"] = repr((kind, keys.tobytes(), *rest))
+    return states
+
+
+@contextlib.contextmanager
+def where_it_draws(watch: CaptureWatch) -> Iterator[None]:
+    """Find the line of the user's code that draws random numbers of Python, and refuse it. Slow."""
+    foreign: dict[str, bool] = {}
+    last: tuple[FrameType, int] | None = None
+    before = random_states()
+
+    def look() -> None:
+        """Refuse the line that ran last if the numbers have moved on since the one before."""
+        now = random_states()
+        changed = next((name for name, state in now.items() if before.get(name, state) != state), None)
+        before.update(now)
+        if changed is not None and last is not None and watch.refusal is None:
+            watch.refuse("capture.decided_once", last[0], words=changed)
+            assert watch.refusal is not None
+            watch.refusal.values["line"] = str(last[1])
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal last
+        file = frame.f_code.co_filename
+        if file not in foreign:
+            foreign[file] = is_foreign(file)
+        if not foreign[file]:
+            return None
+        if event in ("line", "return"):
+            look()
+            last = (frame, frame.f_lineno)
+        return trace
+
+    previous = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(previous)
+        look()
