@@ -21,7 +21,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing
 # about the code
-settings.register_profile("shared-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# examples differ from run to run: forty in every run find as much in a week as a hundred, and every run is shorter
+settings.register_profile(
+    "shared-machine", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("shared-machine")
 
 pytest.register_assert_rewrite("support")
@@ -72,11 +75,12 @@ _FOLDERS = ("cluster", "recipes", "faults", "web", "golden", "unit")
 
 @pytest.hookimpl(tryfirst=True)  # xdist's own hook puts the groups into the names of tests: they must be known by then
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under `--dist loadgroup`: a group for each file, for its tests on Slurm or with Horovod; one for accounts.
+    """Under `--dist loadgroup`: a group for each file, for its slow tests on Slurm or with Horovod; one for accounts.
 
-    What a file's fixtures make is made once then. Each worker has a Slurm of its own, so that tests that wait for one
-    do not stand in line; all tests on the real Grid Engine, slow or not, share one. What is slow comes after the rest,
-    what needs Horovod after that: it may still be compiled. Limits of tests are stretched in any case.
+    What a file's fixtures make is made once then. The core's tests on Slurm are one group, for which one worker starts
+    one Slurm; slow ones, which wait for it, have one in each worker, so that they do not stand in line. All tests on
+    the real Grid Engine share one. What is slow comes after the rest, what needs Horovod after that: it may still be
+    compiled. Limits of tests are stretched in any case.
     """
     from support.patience import STRETCH  # not above: what is imported by then has its assertions not rewritten
 
@@ -100,6 +104,8 @@ def pytest_collection_finish() -> None:
 def _group(item: pytest.Item) -> str:
     if item.get_closest_marker("gridengine"):
         return "gridengine"
+    if item.get_closest_marker("slurm") and not item.get_closest_marker("slow"):
+        return "slurm"
     place = "accounts" if item.path.stem.endswith("_users") else item.path.relative_to(HERE).as_posix()
     marks = "".join(f" {name}" for name in ("slurm", "slow") if item.get_closest_marker(name))
     return place + marks + (" horovod" if _horovod(item) else "")
@@ -171,8 +177,7 @@ _ENDS = {False: 0.0, True: 0.0}
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Note when the core of the tests is through: for CI's account, and for what it begins then."""
     slow = "slow" in report.keywords
-    # those on Grid Engine are one group, of which some belong to the core
-    if slow and "gridengine" not in report.keywords and not _ENDS[slow] and CORE_ENDED.parent.is_dir():
+    if slow and not _ENDS[slow] and CORE_ENDED.parent.is_dir():
         CORE_ENDED.touch()
     _ENDS[slow] = time.time()
 

@@ -17,6 +17,8 @@ from support.trouble import later, refused_to_wait
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
 # what the job script and the toolkit do by themselves: a further dialect would run the same lines once more
 once = pytest.mark.parametrize("backend", FIRST, indirect=True)
+# what the toolkit does alone, whatever the scheduler: on this machine and on a real one
+twice = pytest.mark.parametrize("backend", ["local", SLURM], indirect=True)
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
@@ -150,7 +152,7 @@ def test_exit_code_makes_it_failed(site: Site) -> None:
     assert run.rank_events(0)[-1]["exit_code"] == 3
 
 
-@once
+@twice
 def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     site.write_project("python program.py leave 4")
     process = site.start("submit", "--wait")
@@ -220,9 +222,9 @@ def test_job_after_a_failed_one_never_starts(site: Site) -> None:
 
 
 @everywhere
-def test_five_equal_jobs(site: Site) -> None:
-    runs = site.submit_all("--repeat", "5")
-    assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 5
+def test_equal_jobs(site: Site) -> None:
+    runs = site.submit_all("--repeat", "3")
+    assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 3
     for run in runs:
         run.await_end()
     states = {state["run_id"]: state for state in site.states()}
@@ -241,7 +243,7 @@ def test_what_is_rendered_is_what_the_scheduler_runs(site: Site) -> None:
     run.await_end()
 
 
-@once
+@twice
 def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
     first = site.submit("--note", "the one")
     first.await_end()
@@ -274,7 +276,7 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
     assert not pwned(tmp_path)
 
 
-@once
+@pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -287,7 +289,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     assert not run.has("warned")
 
 
-@once
+@twice
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
     site.write_project("python program.py version")
@@ -300,7 +302,7 @@ def test_edited_in_place_is_warned_of(site: Site) -> None:
     assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["source"]
 
 
-@once
+@pytest.mark.parametrize("backend", ["pbs"], indirect=True)
 def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
     site.write_project("python program.py version")
     run = site.submit("--in-place")
@@ -389,7 +391,7 @@ def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     assert [each["about"] for each in run.job_events if each["event"] == "warned"] == ["stop"]
 
 
-@once
+@pytest.mark.parametrize("backend", ["pbs"], indirect=True)
 def test_what_is_not_utf8_does_no_harm(site: Site) -> None:
     site.write_project("python program.py raw", metrics=METRICS)
     run = site.submit()
@@ -415,7 +417,7 @@ def test_all_ranks_of_one_node(site: Site) -> None:
     assert len(site.state(run)["hosts"]) == 1
 
 
-@once
+@twice
 def test_small_study(site: Site) -> None:
     found = json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json"))
     assert [(point["processes"], point["value"], point["status"]) for point in found["points"]] == [
@@ -468,7 +470,7 @@ def walltime(site: Site, *limits: str) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
-@once
+@pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
 def test_status_is_one_question_for_all(site: Site) -> None:
     runs = site.submit_all("--repeat", "2")
     for run in runs:

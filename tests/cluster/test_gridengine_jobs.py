@@ -10,7 +10,7 @@ from support.gridengine_lab.backend import GridEngineBackend
 from support.gridengine_lab.lab import GridEngineLab
 from support.trouble import ask, later
 
-pytestmark = [pytest.mark.gridengine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gridengine, pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
@@ -88,7 +88,6 @@ def test_interpreter_that_is_missing(site: Site) -> None:
     until(lambda: not lab_of(site).state(run.job_id), "the job's end")
 
 
-@pytest.mark.slow
 def test_master_that_is_killed_and_comes_back(site: Site) -> None:
     lab = lab_of(site)
     run = running(site)
@@ -108,7 +107,6 @@ def test_master_that_is_killed_and_comes_back(site: Site) -> None:
     assert site.await_state(run, "SUCCEEDED")
 
 
-@pytest.mark.slow
 def test_host_that_dies(site: Site) -> None:
     """The job stays in the list for as long as the host is away; when it comes back, the record says what happened."""
     lab = lab_of(site)

@@ -12,7 +12,7 @@ from support.patience import STRETCH
 from support.virtual_nodes.network import LabError
 from support.virtual_nodes.processes import until
 
-pytestmark = pytest.mark.gridengine
+pytestmark = [pytest.mark.gridengine, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from support.gridengine_lab.backend import GridEngineBackend
 from support.gridengine_lab.lab import GridEngineLab
 from support.lint_server import Server, differing
 
-pytestmark = [pytest.mark.gridengine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.gridengine, pytest.mark.slow, pytest.mark.timeout(300)]
 
 LINES = """
 -N abc|-N 1abc|-N a/b|-N a:b|-N a@b|-N a*b|-N a?b|-N a\\\\b|-N "a b"|-N a.b-c_d|-N -abc|-N ""|-N|-N 日本
@@ -56,7 +56,6 @@ LIMITS = frozenset({"site-limit bad", "site-limit good"})
 """Of TSUBAME 4: the verifier here has others."""
 
 
-@pytest.mark.slow
 def test_the_server_says_the_same(gridengine: GridEngineLab, tmp_path: Path) -> None:
     def shown(job_ids: list[str]) -> list[str]:
         # qsub says on the same stream that an option came twice

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, names
+from support.backends import FIRST, Backend, LocalBackend, Run, Site, SlurmBackend, names
 from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
 from support.stacks import BUILDING, stack
@@ -16,7 +16,8 @@ from support.trouble import refused_to_wait
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
 """Variables of a project that no node can obey."""
 # Kubernetes refuses a job that waits; how the others wait is in test_backends.py
-waiting = pytest.mark.parametrize("backend", names("kubernetes"), indirect=True)
+SLOW = pytest.param("slurm", marks=[pytest.mark.slurm, pytest.mark.slow])
+waiting = pytest.mark.parametrize("backend", ["local", SLOW, *names("kubernetes")[len(FIRST) :]], indirect=True)
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
     assert not run.job_events and not (run.path / "claim").exists()
 
 
-@pytest.mark.parametrize("good", [True, False])
+@pytest.mark.parametrize("good", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
     backend = LocalBackend(tmp_path)
     backend.trains = True

@@ -24,7 +24,7 @@ from hackathon.text.errors import HackathonError, RequestError
 from support.accounts import change_accounts, python_for_others
 from support.patience import STRETCH
 
-POSTS, ANSWERS, PROCESSES = 15, 10, 8
+POSTS, ANSWERS, PROCESSES = 9, 6, 4
 WRITER = """
 import sys, time
 from pathlib import Path
@@ -87,14 +87,20 @@ class Site:
     def cli(self, role: str, *words: str) -> tuple[int, str, str]:
         return self.python_of(role, "-m", "hackathon", *words)
 
-    def attempt(self, role: str, code: str) -> str:
-        """Return what a user's own Python says to a system call: the error's name, or `done`."""
-        script = (
-            f"import os\ntry:\n    {code}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)"
+    def attempts(self, role: str, codes: list[str]) -> list[str]:
+        """Return what a user's own Python says to each of these system calls: the error's name, or `done`."""
+        script = "import os\n" + "".join(
+            f"try:\n    {code}\n    print('done')\nexcept OSError as error:\n    print(type(error).__name__)\n"
+            for code in codes
         )
         _, out, error = self.python_of(role, "-c", script)
         assert not error, error
-        return out.strip()
+        return out.split()
+
+    def attempt(self, role: str, code: str) -> str:
+        """Return what a user's own Python says to a system call."""
+        (said,) = self.attempts(role, [code])
+        return said
 
     def board(self) -> Board:
         return read_board(open_place(self.shared), People(self.event()))
@@ -168,7 +174,7 @@ def site(users: Site) -> Iterator[Site]:
     (users.folder / "go").unlink(missing_ok=True)
 
 
-def test_two_hundred_concurrent_posts_and_answers_lose_nothing(site: Site) -> None:
+def test_concurrent_posts_and_answers_lose_nothing(site: Site) -> None:
     roles = ["alice", "bob", "carol", "eve"] * (PROCESSES // 4)
     processes = [
         site.start(role, "-c", WRITER, str(site.shared), f"{role}-{number}", str(POSTS), str(ANSWERS))
@@ -194,38 +200,38 @@ def test_two_hundred_concurrent_posts_and_answers_lose_nothing(site: Site) -> No
     answers = {(reply.id, post.id): reply.uid for post in board.posts for reply in post.answers}
     assert answers == {(line[2], line[3]): site.users[line[0]] for line in lines if line[1] == "answer"}
     assert len(answers) == PROCESSES * ANSWERS
-    assert len(posts) + len(answers) == 200
     assert board.passed == []
     assert not [path for path in site.entries.iterdir() if path.name.startswith(".")]
     owners = {path.name.split("-")[2]: path.stat().st_uid for path in site.entries.iterdir()}
     assert owners == {str(uid): uid for uid in (site.users[role] for role in set(roles))}
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "os.open({path!r}, os.O_WRONLY)",
-        "os.truncate({path!r}, 0)",
-        "os.unlink({path!r})",
-        "os.rename({path!r}, {path!r} + '.gone')",
-        "os.chmod({path!r}, 0o666)",
-        "os.chown({path!r}, os.getuid(), -1)",
-        "os.utime({path!r}, (0, 0))",
-        "(os.close(os.open({other!r}, os.O_CREAT | os.O_WRONLY)), os.rename({other!r}, {path!r}))",
-        "(os.symlink('/etc/passwd', {other!r}), os.rename({other!r}, {path!r}))",
-        "os.rename({entries!r}, {entries!r} + '-old')",
-        "os.rmdir({entries!r})",
-        "os.rename({shared!r}, {shared!r} + '-old')",
-        "os.unlink({shared!r} + '/board.json')",
-        "os.chmod({entries!r}, 0o777)",
-    ],
+FORBIDDEN = (
+    "os.open({path!r}, os.O_WRONLY)",
+    "os.truncate({path!r}, 0)",
+    "os.unlink({path!r})",
+    "os.rename({path!r}, {path!r} + '.gone')",
+    "os.chmod({path!r}, 0o666)",
+    "os.chown({path!r}, os.getuid(), -1)",
+    "os.utime({path!r}, (0, 0))",
+    "(os.close(os.open({other!r}, os.O_CREAT | os.O_WRONLY)), os.rename({other!r}, {path!r}))",
+    "(os.symlink('/etc/passwd', {other!r} + '2'), os.rename({other!r} + '2', {path!r}))",
+    "os.rename({entries!r}, {entries!r} + '-old')",
+    "os.rmdir({entries!r})",
+    "os.rename({shared!r}, {shared!r} + '-old')",
+    "os.unlink({shared!r} + '/board.json')",
+    "os.chmod({entries!r}, 0o777)",
 )
-def test_another_user_s_post_can_not_be_altered(site: Site, code: str) -> None:
+"""What another user may try at a post, the folder and the board's own file."""
+
+
+def test_another_user_s_post_can_not_be_altered(site: Site) -> None:
     mine = site.post("alice", "mine\nas I wrote it")
     path = site.entries / f"{mine.id}.json"
     before = path.read_bytes()
     values = {"path": str(path), "other": f"{path}.eve", "entries": str(site.entries), "shared": str(site.shared)}
-    assert site.attempt("eve", code.format(**values)) == "PermissionError"
+    said = site.attempts("eve", [code.format(**values) for code in FORBIDDEN])
+    assert dict(zip(FORBIDDEN, said, strict=True)) == dict.fromkeys(FORBIDDEN, "PermissionError")
     assert path.read_bytes() == before
     assert find_post(site.board(), mine.id) == mine
     assert site.attempt("alice", f"os.unlink({str(path)!r})") == "done"  # her own she may take back
@@ -322,19 +328,18 @@ def test_a_file_that_is_swapped_while_it_is_read(site: Site, monkeypatch: pytest
     ]
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"", b"\xff\xfe", b"[]", b"null", b"{", b"[" * 100_000, b'{"schema_version": 1}', b'"' + b"x" * LARGEST,
-        b'{"schema_version": 1' + b"0" * 5000 + b"}",
-    ],
+GARBAGE = (
+    b"", b"\xff\xfe", b"[]", b"null", b"{", b"[" * 100_000, b'{"schema_version": 1}', b'"' + b"x" * LARGEST,
+    b'{"schema_version": 1' + b"0" * 5000 + b"}",
 )  # fmt: skip
-def test_garbage_is_passed_over(site: Site, raw: bytes) -> None:
+
+
+def test_garbage_is_passed_over(site: Site) -> None:
     mine = site.post("alice", "mine")
-    entry = Entry(new_id(site.users["eve"]), "post", 0.0, "")
-    path = site.forge("eve", entry, raw=raw)
-    assert site.board().posts == [mine]
-    assert site.why(path.name) in ("garbage", "other_name", "large", "newer")
+    for raw in GARBAGE:
+        path = site.forge("eve", Entry(new_id(site.users["eve"]), "post", 0.0, ""), raw=raw)
+        assert site.board().posts == [mine]
+        assert site.why(path.name) in ("garbage", "other_name", "large", "newer"), raw[:40]
 
 
 def test_a_file_that_others_can_change_is_passed_over(site: Site) -> None:

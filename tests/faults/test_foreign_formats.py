@@ -44,7 +44,7 @@ from support.samples.runs import Sample, write_study
 SECONDS, MEGABYTES = 20.0, 400
 """Processor time for one changed file, and room for all of them together."""
 FEW = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None,
+    max_examples=10, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 DEEP = "[" * 3000 + "]" * 3000

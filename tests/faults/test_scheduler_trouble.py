@@ -189,7 +189,11 @@ def test_submit_without_the_command(site: Site) -> None:
     assert state_of(site)["state"] == "QUEUED"
 
 
-@pytest.mark.parametrize("fault", ["hang", "garbage", "non_utf8", "down"])
+@pytest.mark.parametrize(
+    ("site", "fault"),
+    [("slurm", "hang"), ("slurm", "garbage"), ("slurm", "non_utf8"), ("slurm", "down"), ("pbs", "down")],
+    indirect=["site"],
+)
 def test_submit_without_a_clear_answer_is_uncertain(site: Site, fault: str) -> None:
     command = spoil(site, "submit", fault)
     said = ask(site, "submit")  # a command that hangs does so for longer than this one may take
@@ -246,7 +250,9 @@ def test_nothing_hangs_about_after_a_time_out(site: Site) -> None:
     until(lambda: not left(), "the end of the command that hung")
 
 
-@pytest.mark.parametrize("value", ["soon", "0", "-1", "1e9", "nan"])
+@pytest.mark.parametrize(
+    ("site", "value"), [("slurm", value) for value in ("soon", "0", "1e9", "nan")], indirect=["site"]
+)
 def test_a_time_limit_that_is_none_is_refused(site: Site, value: str) -> None:
     said = ask(site, "submit", HACKATHON_SCHEDULER_TIMEOUT=value)
     assert said.code == 2 and "HACKATHON_SCHEDULER_TIMEOUT" in said.err and not queued(site)
@@ -276,7 +282,11 @@ def test_a_command_whose_parent_was_killed_ends_by_itself(site: Site) -> None:
 # ---- status
 
 
-@pytest.mark.parametrize("fault", ["missing", "hang", "garbage", "non_utf8", "down"])
+@pytest.mark.parametrize(
+    ("site", "fault"),
+    [*(("slurm", fault) for fault in ("missing", "hang", "garbage", "non_utf8", "down")), ("pbs", "down")],
+    indirect=["site"],
+)
 def test_status_without_an_answer_is_the_last_one_with_its_age(site: Site, fault: str) -> None:
     assert ask(site, "submit").code == 0
     command = spoil(site, "status", fault)
@@ -328,14 +338,16 @@ def test_lost_needs_two_good_answers_a_minute_apart(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", ["missing", pytest.param("hang", marks=pytest.mark.slow), "garbage", "non_utf8", "down"]
+    ("site", "fault"),
+    [*(("slurm", fault) for fault in ("missing", "garbage", "down")), ("pbs", "down"), ("pbs", "garbage")],
+    indirect=["site"],
 )
 def test_cancel_without_an_answer_can_be_repeated(site: Site, fault: str) -> None:
     assert ask(site, "submit").code == 0
     run = only_run(site)
     command = spoil(site, "cancel", fault, LONGER)  # it asks first whose job it is
     said = ask(site, "cancel", run.name)
-    if fault in ("garbage", "non_utf8"):
+    if fault == "garbage":
         # a command that ends with 0 has done it, whatever else it prints
         assert said.code == 0
     else:

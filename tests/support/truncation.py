@@ -1,4 +1,4 @@
-"""A scheduler's answers cut off at every byte: no part of an answer may say something better than the whole one.
+"""A scheduler's answers cut off at any byte: no part of an answer may say something better than the whole one.
 
 A connection that breaks, a full disk and a killed command leave the beginning of an answer, and its exit code may be 0.
 Each back-end names its recorded answers in `support/truncated/NAME.py`; `tests/unit/schedulers/test_truncation.py` runs
@@ -42,18 +42,19 @@ class Other:
     dull: str = r"(?!)"
 
 
-def check(case: Status | Other) -> int:
-    """Cut each answer of the case at every byte, in stdout and in stderr; return how many cuts were tried.
+def check(case: Status | Other, every: int = 1) -> int:
+    """Cut each answer of the case, in stdout and in stderr; return how many cuts were tried.
 
+    `every`: 1 cuts at every byte; 5 cuts at each line's ends and every fifth byte, other ones in the next line.
     Raises AssertionError naming the place where a part says more than the whole.
     """
     if isinstance(case, Other):
-        return _check_facts(case)
+        return _check_facts(case, every)
     whole = case.scheduler.parse_status(list(case.answers), list(case.ids)).jobs
     assert whole, f"{case.name}: the whole answer has none of the jobs"
     tried = 0
     for position, answer in enumerate(case.answers):
-        for part, place, before in _parts(answer, case.dull):
+        for part, place, before in _parts(answer, case.dull, every):
             answers = [*case.answers[:position], part, *case.answers[position + 1 :]]
             tried += 1
             try:
@@ -67,11 +68,11 @@ def check(case: Status | Other) -> int:
     return tried
 
 
-def _check_facts(case: Other) -> int:
+def _check_facts(case: Other, every: int) -> int:
     whole = case.facts(case.answer)
     assert whole, f"{case.name}: the whole answer has no facts"
     tried = 0
-    for part, place, _ in _parts(case.answer, case.dull):
+    for part, place, _ in _parts(case.answer, case.dull, every):
         tried += 1
         try:
             found = case.facts(part)
@@ -105,18 +106,21 @@ def _problem(found: JobState | None, whole: JobState | None, may_lack: bool) -> 
     return ""
 
 
-def _parts(answer: CommandOutput, dull: str) -> Iterator[tuple[CommandOutput, str, str]]:
+def _parts(answer: CommandOutput, dull: str, every: int) -> Iterator[tuple[CommandOutput, str, str]]:
     """Yield (the answer with one stream cut, where in words, what is left of that stream), as the runner decodes it."""
     for stream in ("stdout", "stderr"):
         raw = getattr(answer, stream).encode("utf-8", "surrogateescape")
-        for end in _ends(raw, dull):
+        for end in _ends(raw, dull, every):
             left = raw[:end].decode("utf-8", "surrogateescape")
             yield replace(answer, **{stream: left}), f"behind byte {end} of {stream}, {left[-40:]!r}", left
 
 
-def _ends(raw: bytes, dull: str) -> Iterator[int]:
+def _ends(raw: bytes, dull: str, every: int) -> Iterator[int]:
     pattern, place = re.compile(dull.encode()), 0
-    for line in raw.splitlines(keepends=True):
-        # all places before the line's own end, which is the next line's first place
-        yield from (place, place + len(line) - 1) if pattern.match(line) else range(place, place + len(line))
+    for number, line in enumerate(raw.splitlines(keepends=True)):
+        # places before the line's own end, which is the next line's first place
+        ends = {place, place + len(line) - 1}
+        if not pattern.match(line):
+            ends.update(range(place + number % every, place + len(line), every))
+        yield from sorted(ends)
         place += len(line)

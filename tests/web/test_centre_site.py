@@ -49,11 +49,15 @@ def change(folder: Path, **values: Any) -> None:
     path.write_text(yaml.safe_dump({**known, **values}, allow_unicode=True), "utf-8")
 
 
+def draw_nothing(patch: pytest.MonkeyPatch) -> None:
+    picture = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="#000" d="M0,0L9,9"/></svg>'
+    patch.setattr(figures, "pictures", lambda specs, form: [picture for _ in specs])
+    patch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    picture = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="#000" d="M0,0L9,9"/></svg>'
-    monkeypatch.setattr(figures, "pictures", lambda specs, form: [picture for _ in specs])
-    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
+    draw_nothing(monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -69,6 +73,18 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(base: Path, tmp_path: Path) -> Path:
     shutil.copytree(base, tmp_path / "event")
     return tmp_path / "event"
+
+
+@pytest.fixture(scope="module")
+def quiet(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Published:
+    """The site of the event with tutors and without hosts, who gave no leave to be named."""
+    folder = tmp_path_factory.mktemp("quiet") / "event"
+    shutil.copytree(base, folder)
+    change(folder, tutors=TUTORS, hosts=[])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder.parent / "cache"))
+        draw_nothing(patch)
+        return site(folder)
 
 
 def site(folder: Path, name: str = "out") -> Published:
@@ -111,10 +127,8 @@ def test_the_first_page_says_whose_event_it_is_and_who_helped(folder: Path, tmp_
     assert residues(found.folder, list(found.files), found.mask) == []
 
 
-def test_without_leave_nobody_is_named_and_nothing_is_told_that_nobody_wrote(folder: Path) -> None:
-    change(folder, tutors=TUTORS, hosts=[])
-    found = site(folder)
-    everything = "".join(read(found, name) for name in found.pages)
+def test_without_leave_nobody_is_named_and_nothing_is_told_that_nobody_wrote(quiet: Published) -> None:
+    everything = "".join(read(quiet, name) for name in quiet.pages)
     for name in ("Tutor One", "Yamada", "Hanako", "tutor1", "og:url", "og:image", 'rel="canonical"', "logo", "主催"):
         assert name not in everything, name
 
@@ -234,10 +248,10 @@ def test_sums_are_over_all_machines_but_laptops(folder: Path) -> None:
         assert all(run in kept for run in only.summaries), "what one run says of itself takes nobody's results away"
 
 
-def test_names_of_pages_do_not_depend_on_other_teams(folder: Path) -> None:
+def test_names_of_pages_do_not_depend_on_other_teams(folder: Path, quiet: Published) -> None:
     assert stable_name("Team 1") == "Team-1" and stable_name("aurora") == "aurora"
     assert stable_name("班A") != stable_name("組A") != stable_name("A")
-    before = {name for name in site(folder).pages if name.startswith("team-")}
+    before = {name for name in quiet.pages if name.startswith("team-")}
     teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
     change(folder, teams=[{"name": "新しい"}, *reversed(teams)])
     after = {name for name in site(folder).pages if name.startswith("team-")}

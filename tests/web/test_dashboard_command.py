@@ -107,8 +107,7 @@ def test_it_says_how_to_reach_it_and_shows_the_event(event: Path, settings: dict
         for team in ("aurora", "ブリザード"):
             assert team in page
             assert team in running.ask("/ja/teams")
-        code, error = running.end()
-        assert (code, error) == (0, "The dashboard has stopped.\n")
+        assert ends_at_once_with_streams_open(running, signal.SIGINT)
         assert not Path(running.path).exists()
 
 
@@ -144,20 +143,24 @@ def help_part(page: str) -> str:
     return found[0] if found else ""
 
 
-@pytest.mark.parametrize(
-    "how", [signal.SIGINT, *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGHUP))]
-)
-def test_it_ends_at_once_with_streams_open(event: Path, settings: dict[str, str], how: signal.Signals) -> None:
-    with dashboard(settings, str(event)) as running, contextlib.ExitStack() as stack:
-        running.ask("/en/now")
+def ends_at_once_with_streams_open(running: Running, how: signal.Signals) -> bool:
+    with contextlib.ExitStack() as stack:
         for _ in range(10):
             connection = stack.enter_context(running.connect())
             connection.sendall(b"GET /stream?page=/en/now HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-        assert running.end(how) == (0, "The dashboard has stopped.\n")
+        return running.end(how) == (0, "The dashboard has stopped.\n")
 
 
-def test_a_second_one_says_where_the_first_is(event: Path, settings: dict[str, str]) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_at_once_by_any_signal(event: Path, settings: dict[str, str], how: signal.Signals) -> None:
+    with dashboard(settings, str(event)) as running:
+        running.ask("/en/now")
+        assert ends_at_once_with_streams_open(running, how)
+
+
+def test_a_second_one_says_where_the_first_is_until_that_is_killed(event: Path, settings: dict[str, str]) -> None:
     with dashboard(settings, str(event)) as running:
         command = [sys.executable, "-m", "hackathon", "dashboard", str(event)]
         second = subprocess.run(command, env=settings, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -170,10 +173,6 @@ def test_a_second_one_says_where_the_first_is(event: Path, settings: dict[str, s
             assert "aurora" in page
             assert "ブリザード" not in page
         running.ask("/en/now")
-
-
-def test_a_killed_one_leaves_nothing_in_the_way(event: Path, settings: dict[str, str]) -> None:
-    with dashboard(settings, str(event)) as running:
         running.process.kill()
         running.process.wait(PATIENCE)
         assert Path(running.path).exists()

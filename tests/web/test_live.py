@@ -150,16 +150,6 @@ def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> N
     expect(page.locator("#runs li")).to_have_text(["run-a"])
 
 
-def test_what_is_typed_stays_while_its_form_stays(page: Page, served: Served) -> None:
-    tell(served.watch, "a", "b")
-    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
-    page.locator("#words-run-a").fill("half an answer")
-    tell(served.watch, "a", "b", "c")
-    expect(page.locator("#runs li")).to_have_text(["run-a", "run-b", "run-c"])
-    expect(page.locator("#words-run-a")).to_have_value("half an answer")
-    expect(page.locator(".kept")).to_have_count(0)
-
-
 def test_what_is_typed_moves_with_its_form(page: Page, served: Served) -> None:
     tell(served.watch, "a", "b", "c")
     expect(page.locator("#runs li")).to_have_count(3)
@@ -184,6 +174,13 @@ def test_what_is_typed_is_kept_when_its_form_goes(page: Page, served: Served) ->
     expect(page.locator("#runs li")).to_have_count(2)
     page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
     field, kept = page.locator("#words-run-a"), page.locator(".kept")
+    field.focus()
+    tell(served.watch, "b")
+    expect(page.locator("#runs li")).to_have_text(["run-b"])
+    expect(kept).to_have_count(0)  # nothing was typed
+    tell(served.watch, "a", "b")
+    expect(page.locator("#runs li")).to_have_count(2)
+    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
     field.press_sequentially("half an ")
     tell(served.watch, "b")
     # the page goes on without it
@@ -209,15 +206,6 @@ def test_what_is_typed_is_kept_when_its_form_goes(page: Page, served: Served) ->
     expect(page.locator("#runs li")).to_have_text(["run-c", "run-d"])
     expect(kept).to_have_count(0)
     assert page.said == []  # type: ignore[attr-defined]
-
-
-def test_a_field_without_words_is_not_kept(page: Page, served: Served) -> None:
-    tell(served.watch, "a", "b")
-    page.locator("#form-run-a").evaluate("form => form.closest('details').open = true")
-    page.locator("#words-run-a").focus()
-    tell(served.watch, "b")
-    expect(page.locator("#runs li")).to_have_text(["run-b"])
-    expect(page.locator(".kept")).to_have_count(0)
 
 
 def test_a_lost_connection_is_told(page: Page, served: Served) -> None:

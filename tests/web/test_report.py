@@ -23,7 +23,9 @@ from hackathon.index.gather import gather
 from hackathon.text.endings import POLITE, plain_style
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import speaking
+from hackathon.web.page import figures
 from hackathon.web.page.dates import days_text
+from hackathon.web.report import files as files_of_report
 from hackathon.web.report import signed_files as made_files
 from hackathon.web.report.files import report_files
 from hackathon.web.report.report import report_view
@@ -64,6 +66,14 @@ def event(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reply(board, board.posts[0], "solve", "export NCCL_IB_HCA=mlx5_0 on a017.example.jp")
     write_survey(folder)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn but for `written`, which has all of its pictures before a test begins."""
+    picture = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path stroke="#000" d="M0,0L9,9"/></svg>'
+    for module in (figures, files_of_report):
+        monkeypatch.setattr(module, "pictures", lambda specs, form: [picture for _ in specs])
 
 
 def _change(folder: Path, key: str, value: object, team: int | None = None) -> None:

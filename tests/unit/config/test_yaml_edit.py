@@ -2,6 +2,7 @@
 
 import json
 from functools import reduce
+from itertools import cycle
 from operator import getitem
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,9 @@ def changed(value: Any, path: KeyPath, new: Any) -> Any:
 def test_each_value_of_a_profile_can_be_changed_and_removed_alone(name: str) -> None:
     text = shipped("templates", "clusters", f"{name}.yaml").read_text()
     profile = read(text)
-    for value in cited_values(profile):
-        for new in (7, "a b: c #d", {"nodes": 4, "walltime": "00:30:00"}):
-            assert read(set_value(text, value.path, new)) == changed(profile, value.path, new)
+    others = cycle((7, "a b: c #d", {"nodes": 4, "walltime": "00:30:00"}))
+    for value, new in zip(cited_values(profile), others, strict=False):
+        assert read(set_value(text, value.path, new)) == changed(profile, value.path, new)
         gone = remove(text, value.path)
         assert read(gone) == changed(profile, value.path, None)
         assert read(set_value(gone, value.path, value.value)) == profile

@@ -77,9 +77,10 @@ def stacks_of(cause: Cause) -> list[str]:
 CASES = [
     pytest.param(cause, stack, place, id=f"{cause.name}-{stack}-{('before', 'between', 'after')[place]}")
     for number, cause in enumerate(causes())
-    for place in range(3)
+    for place in [number % 3]
     for stack in [stacks_of(cause)[(number + place) % len(stacks_of(cause))]]
 ]
+"""One log for each cause; three causes in a row stand at each of the places, then the next three in the other form."""
 
 
 def named(findings: list, cause: Cause, rank: int | None) -> None:
@@ -100,7 +101,7 @@ def test_there_are_enough_compositions() -> None:
     assert len(CASES) >= 300
 
 
-@pytest.mark.parametrize(("cause", "stack", "place"), CASES[::2])
+@pytest.mark.parametrize(("cause", "stack", "place"), [case for number, case in enumerate(CASES) if number % 6 < 3])
 def test_a_log_for_each_rank(cause: Cause, stack: str, place: int, tmp_path: Path) -> None:
     others = list(STACKS[stack])
     launcher = FOLLOWERS[others.pop()]
@@ -115,7 +116,7 @@ def test_a_log_for_each_rank(cause: Cause, stack: str, place: int, tmp_path: Pat
     named(diagnose([job, *paths], rules=RULES), cause, rank)
 
 
-@pytest.mark.parametrize(("cause", "stack", "place"), CASES[1::2])
+@pytest.mark.parametrize(("cause", "stack", "place"), [case for number, case in enumerate(CASES) if number % 6 >= 3])
 def test_one_log_of_all_ranks(cause: Cause, stack: str, place: int, tmp_path: Path) -> None:
     prefix = {"torch": "[rank{}]: ", "gloo": "{}: ", "tensorflow": "{}: "}.get(stack, "[1,{}]<stderr>:")
     rank = 2

@@ -232,7 +232,7 @@ def test_a_scheduler_that_does_not_answer_is_told_and_holds_up_nothing(
     watcher = watching(None, tmp_path / "train", ask=True)
     assert asked.wait(LONG)
     fail(run)
-    until(watcher, lambda each: bool(each.part), run.name)
+    until(watcher, lambda each: each.state == "FAILED", run.name)
     go_on.set()
 
 
@@ -303,7 +303,7 @@ def test_who_waits_is_told_and_let_go(tmp_path: Path, watching: Callable[..., Wa
     version = watcher.version
     fail(run)
     assert watcher.wait(version, LONG) > version
-    until(watcher, lambda each: bool(each.part), run.name)
+    until(watcher, lambda each: each.state == "FAILED", run.name)
     watcher.stop()
     assert watcher.wait(watcher.version, LONG) == watcher.version  # who waits is let go
     assert threading.active_count() < 20

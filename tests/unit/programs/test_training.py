@@ -915,7 +915,7 @@ def test_init_names_the_next_step_that_can_work(
         (tmp_path / "project.yaml").unlink()
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["RANK", "MPI", "nccl", "Trainer", "torch.distributed", "https://x"]) | st.text()))
 def test_words_in_comments_and_texts_join_nothing(tmp_path: Path, words: list[str]) -> None:
     said = " ".join(["one GPU:", *words]).encode("utf-8", "replace").decode()

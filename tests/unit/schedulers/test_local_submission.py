@@ -80,7 +80,7 @@ def test_missing_script_is_refused(machine: Machine) -> None:
     assert caught.value.id == "local.no_script"
 
 
-@pytest.mark.parametrize("name", ["it's", "$(touch x)", "a\nb", "名前", "--help", "", '"; rm -rf /', "caf\udce9"])
+@pytest.mark.parametrize("name", ["it's \"; touch x; $(touch x)", "a\nb", "--help", "", "名 caf\udce9"])
 def test_names_are_only_names(machine: Machine, name: str) -> None:
     job_id = machine.submit('printf %s "$HACKATHON_JOB_NAME" >name', name=name)
     assert machine.reach(job_id, "SUCCEEDED").name == name
@@ -121,10 +121,10 @@ def test_submissions_at_the_same_moment_have_their_own_numbers(machine: Machine)
     (machine.folder / "job.sh").write_text("#HK walltime=3600\ntrue\n")
     submission = Submission(machine.folder / "job.sh", machine.folder, "hk-many", machine.folder / "output")
     argv = machine.scheduler.submit_argv(submission)
-    together = [subprocess.Popen(argv, stdout=subprocess.PIPE) for _ in range(8)]
+    together = [subprocess.Popen(argv, stdout=subprocess.PIPE) for _ in range(4)]
     ids = [json.loads(child.communicate()[0])["job_id"] for child in together]
     machine.ids += ids
-    assert len(set(ids)) == 8
+    assert len(set(ids)) == 4
     assert sorted(runner.find(machine.scheduler, "hk-many")) == sorted(ids)
     for job_id in ids:
         machine.reach(job_id, "SUCCEEDED")

@@ -55,7 +55,7 @@ def asked(made: Ported) -> set[str]:
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
-def test_changes_are_the_reviewed_ones(path: Path) -> None:
+def test_changes_are_the_reviewed_ones_and_made_once(path: Path) -> None:
     made = port(SingleGpuProgram(path.read_bytes(), path.name))
     said = "".join(f"{each.kind} {each.line} {each.rule}\n" for each in made.findings)
     golden = path.parent.with_name("golden") / f"{path.stem}.diff"
@@ -66,10 +66,6 @@ def test_changes_are_the_reviewed_ones(path: Path) -> None:
     assert asked(made) == UNSURE.get(path.stem, set())
     assert made.sure is (path.stem not in UNSURE)
 
-
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda each: each.stem)
-def test_a_ported_program_is_not_ported_again(path: Path) -> None:
-    made = port(SingleGpuProgram(path.read_bytes(), path.name))
     again = port(SingleGpuProgram(made.after, "again.py"))
     assert (again.status, again.after, again.sure) == ("distributed", made.after, True)
 

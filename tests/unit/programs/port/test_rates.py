@@ -215,8 +215,7 @@ def test_the_reader_of_logs_knows_it_for_that_of_all() -> None:
     assert list(CustomaryWords().read(shown)) == [("samples_per_s/all", 50.0)]
 
 
-@pytest.mark.parametrize("rate", ["v0", "len(v0)"])
-@pytest.mark.parametrize("loader", ["loader", "v0"])
+@pytest.mark.parametrize(("loader", "rate"), [("loader", "v0"), ("v0", "len(v0)")])
 def test_names_that_lead_to_each_other_in_many_ways_end(loader: str, rate: str) -> None:
     """Sixty ways from each of eight names to the next one: 60⁵ ways within the depth that is looked at."""
     chain = "".join(f"v{number} = v{number + 1}\n" * 60 for number in range(8))
