@@ -21,8 +21,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # examples have no time limit of their own, nor has making them: on a busy machine they are slow, which says nothing
 # about the code
-# Forty examples of each property, in CI the same ones in every run: what they find, they find early. `@settings` of a test
-# asks for more where its inputs have many shapes.
+# Forty examples of each property, in CI the same ones in every run: what they find, they find early. `@settings` of a
+# test asks for more where its inputs have many shapes.
 settings.register_profile(
     "shared-machine", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
