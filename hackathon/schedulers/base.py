@@ -263,7 +263,10 @@ class Scheduler(ABC):
         return []
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
-        """Return how many processes a job has, None where the answer of `processes_argv` does not tell."""
+        """Return how many processes a job has, None where the answer of `processes_argv` does not tell.
+
+        Example: 4 for the line `JobId=17 NumTasks=4 NumCPUs=8`.
+        """
         return None
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
