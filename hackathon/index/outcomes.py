@@ -115,11 +115,10 @@ def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None
     names = [named] if named else [name for path in team.projects if (name := _own_choice(path, source))]
     main = main_study(studies, names, away, planned)
     rest = sorted({study.project for study in studies if main is None or study.project != main.series.project})
-    others = [
-        found
-        for project in rest
-        if (found := main_study([study for study in studies if study.project == project], names, away, planned))
+    leading = [
+        main_study([study for study in studies if study.project == project], names, away, planned) for project in rest
     ]
+    others = [study for study in leading if study is not None]
     jobs = [run for run in team.work if run.was_job]
     counted = [run for run in jobs if run.cluster not in away]
     return TeamOutcome(
@@ -134,35 +133,35 @@ def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None
     )
 
 
-def of_event(found: Iterable[TeamOutcome]) -> list[TeamOutcome]:
+def of_event(teams: Iterable[TeamOutcome]) -> list[TeamOutcome]:
     """Return the outcomes of the event's teams; outside an event those of all projects."""
-    told = list(found)
-    return [each for each in told if each.team.team is not None] or told
+    projects = list(teams)
+    return [project for project in projects if project.team.team is not None] or projects
 
 
-def count(found: Iterable[TeamOutcome]) -> EventCount:
+def count(teams: Iterable[TeamOutcome]) -> EventCount:
     """Return how many teams and runs there are; projects beside the event's teams count nowhere."""
-    told = of_event(found)
-    mains = [each.main for each in told if each.main is not None]
+    event_teams = of_event(teams)
+    main_studies = [team.main for team in event_teams if team.main is not None]
     return EventCount(
-        teams=len(told),
-        active=sum(1 for each in told if each.runs or each.apart),
-        measured=sum(1 for main in mains if main.compared),
-        apart=sum(1 for main in mains if not main.compared),
-        runs=sum(each.runs for each in told),
-        succeeded=sum(each.succeeded for each in told),
-        runs_apart=sum(each.apart for each in told),
+        teams=len(event_teams),
+        active=sum(1 for team in event_teams if team.runs or team.apart),
+        measured=sum(1 for study in main_studies if study.compared),
+        apart=sum(1 for study in main_studies if not study.compared),
+        runs=sum(team.runs for team in event_teams),
+        succeeded=sum(team.succeeded for team in event_teams),
+        runs_apart=sum(team.apart for team in event_teams),
     )
 
 
-def foremost(found: Iterable[TeamOutcome]) -> TeamOutcome | None:
+def foremost(teams: Iterable[TeamOutcome]) -> TeamOutcome | None:
     """Return the team with the largest speed-up on the event's machines, of those without doubts where there is one."""
     best: TeamOutcome | None = None
     rank = (False, 0.0)
-    for each in of_event(found):
-        main = each.main
+    for team in of_event(teams):
+        main = team.main
         if main is not None and main.compared and (not main.doubts, main.speedup) > rank:
-            best, rank = each, (not main.doubts, main.speedup)
+            best, rank = team, (not main.doubts, main.speedup)
     return best
 
 
@@ -177,19 +176,19 @@ def main_study(
     A point on the event's machines (`planned`) goes before one elsewhere, one on a laptop (`away`) comes last, and a
     point without doubts goes before a doubted one. None when no point beyond a base may be believed.
     """
-    found: MainStudy | None = None
+    choice: MainStudy | None = None
     best: tuple[Any, ...] = ()
     for study in studies:
         for point in _points(study):
-            here = {run.cluster for run in point.series.runs}
-            compared = not here <= set(away) if away else True
+            clusters = {run.cluster for run in point.series.runs}
+            compared = not clusters <= set(away) if away else True
             rank = (
-                any(is_called(study, name) for name in names), compared, not planned or bool(here & set(planned)),
+                any(is_called(study, name) for name in names), compared, not planned or bool(clusters & set(planned)),
                 not point.doubts, point.speedup,
             )  # fmt: skip
-            if found is None or rank > best:
-                found, best = MainStudy(**{**vars(point), "compared": compared}), rank
-    return found
+            if choice is None or rank > best:
+                choice, best = MainStudy(**{**vars(point), "compared": compared}), rank
+    return choice
 
 
 def is_called(study: StudyRuns, name: str) -> bool:
@@ -199,15 +198,15 @@ def is_called(study: StudyRuns, name: str) -> bool:
 
 def _points(study: StudyRuns) -> list[MainStudy]:
     """Return the believed points of a study beyond its base, of all its settings."""
-    found = []
+    points: list[MainStudy] = []
     for series in by_settings(study):
         results = results_of(series)
-        found += [
+        points += [
             MainStudy(series, point["processes"], point["speedup"], point["efficiency"], tuple(point["doubts"]))
             for point in believed(results["points"])
             if point["processes"] > results["base_processes"]
         ]
-    return found
+    return points
 
 
 def _own_choice(project: Path, source: Catalog) -> str:
@@ -215,9 +214,9 @@ def _own_choice(project: Path, source: Catalog) -> str:
     from hackathon.config.load import PROJECT_FILE, load_project
 
     changed = mark(f"{project}/{PROJECT_FILE}")
-    known = source.memory.recall("main studies", project)
-    if known is not None and known[0] == changed:
-        return str(known[1])
+    remembered = source.memory.recall("main studies", project)
+    if remembered is not None and remembered[0] == changed:
+        return str(remembered[1])
     name = ""
     if GuardedFolder(project, any_owner=True).is_file(PROJECT_FILE):
         try:
