@@ -127,8 +127,8 @@ MESSAGES = {
         "プログラムは、この実行用のコピーの中にファイルを書き込みました: {files}",
     ),
     "written_inside_advice": (
-        "They stay there, and later runs do not see them. `hackathon fetch {run}` copies them to the current folder.",
-        "実行のフォルダに残り、以後の実行からは見えません。`hackathon fetch {run}` で現在のフォルダにコピーできます。",
+        "They stay there, and later runs do not see them. `hackathon fetch {run!q}` copies them to the current folder.",
+        "実行のフォルダに残り、以後の実行からは見えません。`hackathon fetch {run!q}` で現在のフォルダにコピーできます。",
     ),
     "ready": ("ready", "準備完了"),
     "not_ready": (

@@ -15,8 +15,8 @@ MESSAGES = {
     ),
     "more": ("… and {count} more {count:file|files}, {size}", "… ほか {count} 個、{size}"),
     "how": (
-        "`hackathon fetch {run}` copies them to the current folder",
-        "`hackathon fetch {run}` で現在のフォルダにコピーします",
+        "`hackathon fetch {run!q}` copies them to the current folder",
+        "`hackathon fetch {run!q}` で現在のフォルダにコピーします",
     ),
     "in_first": (
         "the checkpoints of all segments are in the first one: {run}",
@@ -31,8 +31,8 @@ MESSAGES = {
         "{run} のプログラムは実行フォルダに何も書き込んでいません",
     ),
     "no_match": (
-        "no file that the program of {run} wrote fits {pattern}; `hackathon status {run}` lists them",
-        "{run} のプログラムが書き込んだファイルに {pattern} に合うものはありません。一覧は `hackathon status {run}` です",
+        "no file that the program of {run} wrote fits {pattern}; `hackathon status {run!q}` lists them",
+        "{run} のプログラムが書き込んだファイルに {pattern} に合うものはありません。一覧は `hackathon status {run!q}` です",
     ),
     "still_open": (
         "run {run} has not ended: a file that is being written may be incomplete",
@@ -78,8 +78,8 @@ MESSAGES = {
         "実行 {run} は終了していないか、後の区間がチェックポイントを使う可能性があります",
     ),
     "not_over_hint": (
-        "`hackathon status {run}` tells how it stands; cancel it first if it is no longer needed",
-        "状態は `hackathon status {run}` で確認できます。不要なら先に取り消してください",
+        "`hackathon status {run!q}` tells how it stands; cancel it first if it is no longer needed",
+        "状態は `hackathon status {run!q}` で確認できます。不要なら先に取り消してください",
     ),
     "kept": (
         "not deleted: what the programs of {count} {count:run|runs} wrote ({size}). `hackathon clean --outputs RUN` deletes it:",
