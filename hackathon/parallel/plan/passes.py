@@ -45,12 +45,9 @@ class Memories:
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         found = []
+        modes, forced = MODES[self.recompute], bool(row.checkpointed.any())
         for offload in MODES[self.offload]:
-            for recompute in (False, True):
-                can = recompute in MODES[self.recompute]
-                allowed = (row.checkpointed != 0) | can if recompute else (row.checkpointed <= 0) & can
-                if not allowed.any():
-                    continue
+            for recompute in (False, True) if forced else modes:
                 forward = row.forward
                 backward = row.backward + row.forward if recompute else row.backward
                 states = (2 + optimizer) * row.trainable
@@ -62,7 +59,9 @@ class Memories:
                 kept = held * row.in_bytes + (row.saved if recompute else held * row.saved)
                 total = states + row.fixed + kept + row.workspace
                 fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(total.shape, bool)
-                fit &= allowed
+                if forced:
+                    can = recompute in modes
+                    fit &= (row.checkpointed != 0) | can if recompute else (row.checkpointed <= 0) & can
                 found.append(StageWay(recompute, offload, forward, backward, fit))
         return found
 

@@ -236,7 +236,7 @@ def test_six_models_are_checked_and_train_as_the_plain_loop(name: str) -> None:
     torch.manual_seed(0)
     built = getattr(networks, name)()
     model, args, loss = built["model"], list(built["args"]), built.get("loss")
-    target = {"target": args.pop()} if loss is not None else {}
+    target = args.pop() if loss is not None else None
     for item in model.modules():  # a plain loop draws other random numbers
         if isinstance(item, nn.Dropout):
             item.p = 0.0
@@ -244,8 +244,9 @@ def test_six_models_are_checked_and_train_as_the_plain_loop(name: str) -> None:
             item.dropout = 0.0
     plain = copy.deepcopy(model)
     inputs = dict(zip(inspect.signature(model.forward).parameters, args, strict=False)) | built.get("kwargs", {})
+    example = inputs if loss is None else (inputs, target)
     other = AutoParallel(
-        model, loss=loss, optimizer=lambda trained: torch.optim.SGD(trained, 0.01), example={**inputs, **target},
+        model, loss=loss, optimizer=lambda trained: torch.optim.SGD(trained, 0.01), example=example,
         micro_batches=1,
     )  # fmt: skip
     assert other.checked is not None and other.checked.why_not is None
@@ -254,7 +255,7 @@ def test_six_models_are_checked_and_train_as_the_plain_loop(name: str) -> None:
     for _ in range(2):
         optimizer.zero_grad()
         output = plain(**inputs)
-        expected = loss_in(output) if loss is None else loss(output, target["target"])
+        expected = loss_in(output) if loss is None else loss(output, target)
         expected.backward()
         optimizer.step()
-        assert float(other.step({**inputs, **target})) == pytest.approx(expected.item(), rel=1e-5)
+        assert float(other.step(example)) == pytest.approx(expected.item(), rel=1e-5)
