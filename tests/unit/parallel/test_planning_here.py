@@ -15,6 +15,7 @@ from hackathon.parallel.description.planning import link_of_ranks, memory_of
 from hackathon.parallel.plan.devices import Devices
 from hackathon.text.errors import RequestError
 from support.partitioned_models import example
+from support.patience import STRETCH
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 DEVICES = Devices(4, 1e9, 1e12, 0.0, 1e12, host_bandwidth=1e12)
@@ -24,7 +25,15 @@ def planned(name: str, replicas: list[int], devices: Devices = DEVICES, **option
     model, batch, loss = example(name, 8)
     before = {key: each.clone() for key, each in model.state_dict().items()}
     plan = plan_here(
-        model, batch, devices, loss=loss, micro_batches=4, replicas=replicas, seconds=1.0, search_seconds=1.0, **options
+        model,
+        batch,
+        devices,
+        loss=loss,
+        micro_batches=4,
+        replicas=replicas,
+        seconds=1.0,
+        search_seconds=STRETCH * 15.0,
+        **options,
     )
     assert all(torch.equal(each, before[key]) for key, each in model.state_dict().items()) and model.training
     return (model, batch, loss), plan
