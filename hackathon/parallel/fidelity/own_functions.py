@@ -33,7 +33,8 @@ def operators_for_functions(keeps: Callable[[type], bool], refuse: Callable[[typ
 
     def apply(cls: type, *args: Any, **kwargs: Any) -> Any:
         nonlocal inside
-        if inside or not keeps(cls):
+        # torch wraps each registered operator in one of these: a graph keeps the operator with its backward
+        if inside or cls.__module__ == "torch._library.autograd" or not keeps(cls):
             return _plain(cls, args, kwargs)
         inside = True
         try:
