@@ -59,7 +59,7 @@ def read_metrics(
     Of a Meter's file of more than METER bytes only so many at its end count, for whoever asks.
     A metric with a `pattern` (fields of config.recipe.Metric) is then looked for in the logs and replaces the former.
     Where the Meter wrote nothing, the logs are read for the formats that are known (`hackathon.logs.formats`) too.
-    `processes`: of the run, for formats that tell numbers of one; 0 where nobody knows, then these are left out.
+    `processes`: of the run, for formats that tell numbers of one; 0 if unknown; such numbers are then left out.
     `torn`: the last lines of logs are whole though they have no end, for the run is over. `readable` is asked, with
     the bytes of all logs, before they are read. `sure` is given metric → how sure it is
     (`logs.formats.read_formats`), where that is said. `meters`: the Meters' files where others read them, too.

@@ -146,7 +146,7 @@ def _formatted(logs: Iterable[Path], processes: int, torn: bool) -> dict[str, Po
         told: dict[str, Points] = {}
         for (form, name), curve in sorted(listener.curves.items(), key=lambda each: order[each[0][0]]):
             factor = processes if name in formats[form].per_process else 1
-            if not factor:  # nobody knows how many processes there were
+            if not factor:  # the number of processes is unknown
                 continue
             points = [(step, value * factor) for step, value in curve.points]
             told.setdefault(name.removesuffix(ALL), points)

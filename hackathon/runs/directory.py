@@ -53,7 +53,7 @@ def new_id(words: str, now: float | None = None) -> str:
 def new_run_id(name: str, processes: int, now: float | None = None) -> str:
     """Return a new run id: `YYYYMMDD-HHMMSS-<name>-<processes>p-<8 random>`; `now` is in seconds since 1970.
 
-    Where nobody knows how many processes there are, their part is left out.
+    If the number of processes is unknown, the name has none.
     """
     return new_id(f"{safe_name(name)}-{int(processes)}p" if processes else safe_name(name), now)
 

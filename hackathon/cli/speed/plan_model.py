@@ -158,7 +158,7 @@ def graphs_asked(
 
 
 def _shared_folders(model: str) -> list[str]:
-    """Return where files lie that the recipe in a model's folder shares with others; none where it is no recipe's."""
+    """Return the folders of the files that a recipe shares, for a model in its folder; empty for any other folder."""
     from hackathon.config.load import RECIPE_FILE, load_recipe, shared_files
 
     folder = Path(model.rpartition(":")[0]).resolve().parent

@@ -78,7 +78,7 @@ MESSAGES = {
         "実行 {run} は終了していないか、後の区間がチェックポイントを使う可能性があります",
     ),
     "not_over_hint": (
-        "`hackathon status {run!q}` tells how it stands; cancel it first if it is no longer needed",
+        "`hackathon status {run!q}` shows its state; cancel it first if it is no longer needed",
         "状態は `hackathon status {run!q}` で確認できます。不要なら先に取り消してください",
     ),
     "kept": (
