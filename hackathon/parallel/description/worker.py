@@ -50,9 +50,13 @@ class FilesRead:
 
     def __init__(self) -> None:
         self._opened: set[str] = set()
+        self._created: set[str] = set()
         names = ("stdlib", "platstdlib", "purelib", "platlib")
         self._apart = tuple({str(Path(sysconfig.get_path(each)).resolve()) + "/" for each in names})
         self._apart += (str(Path(__file__).resolve().parents[2]) + "/", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
+        library = Path(sysconfig.get_path("stdlib")).resolve()
+        # where Python looks first, and which hardly any installation has
+        self._apart += (str(library.parent / f"python{sys.version_info[0]}{sys.version_info[1]}.zip"),)
         sys.addaudithook(self._hook)
 
     def _hook(self, event: str, args: tuple[Any, ...]) -> None:
@@ -61,15 +65,18 @@ class FilesRead:
         path, _, flags = args
         reads = isinstance(flags, int) and flags & os.O_ACCMODE != os.O_WRONLY
         if reads and isinstance(path, (str, os.PathLike)) and isinstance(name := os.fspath(path), str):
-            self._opened.add(os.path.join(os.getcwd(), name))  # noqa: PTH109, PTH118 - called for each open()
+            paths = self._created if flags & os.O_EXCL else self._opened
+            paths.add(os.path.join(os.getcwd(), name))  # noqa: PTH109, PTH118 - called for each open()
 
     def found(self) -> list[str]:
         """Return their paths: sources of modules, and files that were read or looked for where none was.
 
-        Compiled modules count by their sources.
+        Compiled modules count by their sources; files that this process made itself, like temporary ones, do not.
         """
-        modules = [str(getattr(each, "__file__", None) or "") for each in list(sys.modules.values())]
-        paths = {os.path.realpath(each) for each in (*self._opened, *modules) if isinstance(each, str) and each}
+        sources = [str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())]
+        # torch gives modules that it makes itself a name without a folder
+        sources = [source for source in sources if Path(source).is_absolute() or Path(source).is_file()]
+        paths = {os.path.realpath(path) for path in (*(self._opened - self._created), *sources)}
         return sorted(
             each for each in paths if not each.startswith(self._apart) and not each.endswith(".pyc")
             and (Path(each).is_file() or not Path(each).exists())
