@@ -128,6 +128,7 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
     assert (record["note"], record["tags"]) == ("first", ["night"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
 def test_cancel_without_a_name_tells_what_could_be_meant(site: Site) -> None:
     told = site.start("cancel")
@@ -152,6 +153,7 @@ def test_exit_code_makes_it_failed(site: Site) -> None:
     assert run.rank_events(0)[-1]["exit_code"] == 3
 
 
+@pytest.mark.slow
 @twice
 def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     site.write_project("python program.py leave 4")
@@ -203,6 +205,7 @@ def test_job_waits_for_the_one_before_it(site: Site) -> None:
     assert first.job_events[-1]["t"] <= second.job_events[0]["t"]
 
 
+@pytest.mark.slow
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     if not site.backend.waits:
         refuses_to_wait(site)
@@ -276,6 +279,7 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
     assert not pwned(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     first = blocker(site)
@@ -289,6 +293,7 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     assert not run.has("warned")
 
 
+@pytest.mark.slow
 @twice
 def test_edited_in_place_is_warned_of(site: Site) -> None:
     first = blocker(site)
@@ -309,6 +314,7 @@ def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0 and not run.has("warned")
 
 
+@pytest.mark.slow
 @everywhere
 def test_two_people_submit_the_same_run(site: Site) -> None:
     # a CLI that dies after it made the run's folder leaves a run that was never submitted
@@ -324,6 +330,7 @@ def test_two_people_submit_the_same_run(site: Site) -> None:
     assert site.backend.jobs_named(f"hk-{path.name[-8:]}") == [run.job_id]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
 def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     site.write_project("python program.py hold")
@@ -338,6 +345,7 @@ def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     assert run.await_end()["exit_code"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["local", SLURM, GRID_ENGINE], indirect=True)
 def test_folder_of_a_script_is_submitted_twice(site: Site) -> None:
     """By the scheduler's own command, from inside the folder: nothing of the first job is touched, both are adopted."""
@@ -356,6 +364,7 @@ def test_folder_of_a_script_is_submitted_twice(site: Site) -> None:
     assert not pwned(site.folder.parent)
 
 
+@pytest.mark.slow
 @once
 def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     site.write_project("python program.py term 7")
@@ -428,6 +437,7 @@ def test_small_study(site: Site) -> None:
     assert json.loads(site.run("results", "--json")) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
 def test_a_failed_point_of_a_study_is_told_with_its_cause(site: Site) -> None:
     (site.folder / "program.py").write_text(
@@ -470,6 +480,7 @@ def walltime(site: Site, *limits: str) -> None:
     until(lambda: unlocked(run), "the program's end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
 def test_status_is_one_question_for_all(site: Site) -> None:
     runs = site.submit_all("--repeat", "2")
@@ -482,6 +493,7 @@ def test_status_is_one_question_for_all(site: Site) -> None:
     assert all((run.path / "final.json").stat().st_mtime < began for run in runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["kumo"], indirect=True)
 def test_job_does_not_end_with_a_code_that_its_scheduler_reserves(site: Site) -> None:
     """Kumo would run it again; the run's own record has the program's code."""
@@ -496,6 +508,7 @@ def test_job_does_not_end_with_a_code_that_its_scheduler_reserves(site: Site) ->
     assert f"{run.job_id}|X:FAILED|hk-{run.id[-8:]}|" in shown and "|1|None|" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["kumo"], indirect=True)
 def test_dialect_and_patterns_of_a_strangers_scheduler(site: Site) -> None:
     """Its keys are checked as the toolkit's own are, and its words reach the header, the schema and the check."""

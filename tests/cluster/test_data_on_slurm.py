@@ -63,6 +63,7 @@ def test_staged_on_two_nodes_and_removed(slurm: SlurmLab, tmp_path: Path) -> Non
     assert not list(scratch.glob("hackathon-data-*"))
 
 
+@pytest.mark.slow
 def test_no_room_falls_back_to_the_shared_folder(slurm: SlurmLab, tmp_path: Path) -> None:
     scratch = tmp_path / "no-folder"
     scratch.write_text("a file, where nothing can be made")

@@ -7,6 +7,7 @@ import pytest
 from support.backends import LocalBackend, Site
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("says", ["mpirun (Open MPI) 5.0.8", "HYDRA build details:", "mpirun (Open MPI) 2.1.2"])
 def test_another_mpi_is_told(tmp_path: Path, says: str) -> None:
     for name in ("mpirun", "horovodrun"):

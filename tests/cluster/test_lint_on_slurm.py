@@ -27,6 +27,7 @@ SITE = re.compile(rb"-[AC] |gpus?:|--account|container-image|-p opt|--gpus|-q re
 """What depends on the machine: accounts, features, GPUs of the partition."""
 
 
+@pytest.mark.slow
 def test_the_server_says_the_same(slurm: SlurmLab, tmp_path: Path) -> None:
     def shown(job_ids: list[str]) -> list[str]:
         lines = slurm.run("scontrol", "-o", "show", "job").splitlines()

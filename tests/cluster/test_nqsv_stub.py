@@ -79,6 +79,7 @@ def test_without_T_every_node_runs_the_script_and_one_of_them_the_job(site: Site
     assert "started on every node of request" in said
 
 
+@pytest.mark.slow
 def test_lost_answer_of_qsub_is_found_again_by_name(site: Site) -> None:
     assert isinstance(site.backend, NqsvBackend)
     site.write_project("python program.py hold", walltime=3600)
@@ -104,6 +105,7 @@ def test_queue_of_another_kind_and_waiting_for_a_job_are_refused(site: Site) -> 
     assert first.await_end()["exit_code"] == 0
 
 
+@pytest.mark.slow
 def test_answers_that_are_none_leave_the_state_as_it_was(site: Site) -> None:
     assert isinstance(site.backend, NqsvBackend)
     site.write_project("python program.py hold", walltime=3600)

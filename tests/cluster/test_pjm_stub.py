@@ -63,6 +63,7 @@ def test_a_site_without_exit_codes_does_not_tell_why_a_killed_job_ended(site: Si
     assert (found["cause"], found["raw"], found["exit_code"]) == ("no_cause", "END", None)
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_table_without_its_end_is_no_end_of_the_job(site: Site) -> None:
     run = site.submit()
@@ -74,6 +75,7 @@ def test_a_table_without_its_end_is_no_end_of_the_job(site: Site) -> None:
     assert not (run.path / "final.json").exists()
 
 
+@pytest.mark.slow
 @BOTH
 def test_job_that_was_accepted_without_an_answer_is_found_by_its_name(site: Site) -> None:
     site.write_project("python program.py measure")
@@ -85,6 +87,7 @@ def test_job_that_was_accepted_without_an_answer_is_found_by_its_name(site: Site
     assert site.states(path.name)[0]["job_id"] == job_id
 
 
+@pytest.mark.slow
 @FUJITSU
 def test_refusals_reach_the_person(site: Site) -> None:
     def words(code: int, *options: str) -> str:

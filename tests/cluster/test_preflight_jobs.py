@@ -45,6 +45,7 @@ def findings(run: Path) -> list[dict[str, Any]]:
     return [each for each in report["findings"] if each["state"] != "ok"]
 
 
+@pytest.mark.slow
 @waiting
 def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
     if not site.backend.waits_for_success:
@@ -62,6 +63,7 @@ def test_the_job_starts_after_a_good_preflight(site: Site) -> None:
     assert sorted(json.loads((ahead.path / "preflight.json").read_text())["ranks"]) == ["0", "1"]
 
 
+@pytest.mark.slow
 @waiting
 def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
     if not site.backend.waits_for_success:
@@ -85,6 +87,7 @@ def test_the_job_never_starts_after_a_bad_one(site: Site) -> None:
     assert not run.job_events and not (run.path / "claim").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("good", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_one_preflight_for_a_whole_study(tmp_path: Path, good: bool) -> None:
     backend = LocalBackend(tmp_path)

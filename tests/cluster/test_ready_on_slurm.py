@@ -62,6 +62,7 @@ def ready(site: Site, *words: str, code: int) -> dict[str, dict[str, Any]]:
     return {item["name"]: item for item in value["items"]}
 
 
+@pytest.mark.slow
 def test_ready_by_a_job_on_a_node(site: Site, slurm: SlurmLab) -> None:
     found = ready(site, code=1)
     assert {name: item["ok"] for name, item in found.items()} == {
@@ -111,6 +112,7 @@ def test_data_that_only_the_login_node_sees(site: Site) -> None:
         shutil.rmtree(here)
 
 
+@pytest.mark.slow
 def test_a_job_that_waits_is_no_proof_yet(site: Site, slurm: SlurmLab) -> None:
     """Its queue is closed: whoever does not wait looks again later."""
     slurm.run("scontrol", "update", "PartitionName=main", "State=DOWN")

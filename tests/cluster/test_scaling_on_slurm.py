@@ -150,6 +150,7 @@ def test_open_mpi_of_debian(site: Site, tmp_path: Path) -> None:
     examine(site, found["points"][0], 1 if _flat(site) else 2)
 
 
+@pytest.mark.slow
 def test_doctor_starts_on_two_nodes(site: Site) -> None:
     answer = site.run("doctor", "--cluster", "slurm", "--job", "--nodes", "2", "--json", code=None, seconds=120)
     findings = json.loads(answer)["findings"]

@@ -123,6 +123,7 @@ def test_too_few_segments_are_told(site: Site) -> None:
     assert "segment 2 of 2: training is not complete, and no segments are left" in stderr.decode()
 
 
+@pytest.mark.slow
 def test_cancel_takes_the_following_segments_along(site: Site) -> None:
     _write(site, {1: 10}, "open(os.path.join(run, 'here'), 'w').close(); time.sleep(300)")
     runs = site.submit_all("--segments", "3", "--walltime", "600")  # it does not end before it is cancelled

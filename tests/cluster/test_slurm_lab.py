@@ -129,6 +129,7 @@ def test_failed_start_leaves_nothing(short: Path) -> None:
     assert _interfaces_of(lab) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accounting", [False, True])
 def test_port_that_another_program_took_meanwhile_costs_another_start(
     short: Path, monkeypatch: pytest.MonkeyPatch, accounting: bool

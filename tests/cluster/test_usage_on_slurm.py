@@ -191,6 +191,7 @@ def test_usage_is_what_accounting_says(event: Event, slurm: SlurmLab, tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_requests_are_held_against_the_budget(event: Event) -> None:
     """Really submitted and really refused."""
     hours = {"node_hours": 1.5}

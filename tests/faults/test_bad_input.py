@@ -252,6 +252,7 @@ def test_own_template_that_writes_values_is_refused(site: Site, value: str) -> N
 # ---- files that others write
 
 
+@pytest.mark.slow
 def test_torn_metrics_are_passed_over(site: Site) -> None:
     write_project(site.folder, "true", LOCAL, processes=1)
     assert ask(site, "scale", "--processes", "1", "--wait").code in (0, 1)
@@ -268,6 +269,7 @@ def test_torn_metrics_are_passed_over(site: Site) -> None:
 # ---- at the same moment
 
 
+@pytest.mark.slow
 def test_two_processes_submit_in_one_folder_at_the_same_moment(site: Site) -> None:
     processes = [start(site, "submit", "--repeat", "3", "--json") for _ in range(3)]
     found = [process.communicate(timeout=LONG) for process in processes]
@@ -277,6 +279,7 @@ def test_two_processes_submit_in_one_folder_at_the_same_moment(site: Site) -> No
     assert sorted(row["run"] for row in rows) == [run.name for run in runs_in(site.folder)]
 
 
+@pytest.mark.slow
 def test_two_people_submit_in_one_shared_folder_at_the_same_moment(tmp_path: Path) -> None:
     """Two Unix users, one project of their group: each one's runs are the own ones, and both see all."""
     if os.geteuid() != 0:
@@ -361,6 +364,7 @@ def _python_for_everybody() -> tuple[str, str] | None:
     return None
 
 
+@pytest.mark.slow
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
     """The job runs what was submitted; `rerun` does so again, whatever the project became."""
     (site.folder / "version.py").write_text("import os\nopen(os.environ['HK_RUN'] + '/version', 'w').write('one')\n")

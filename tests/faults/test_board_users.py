@@ -174,6 +174,7 @@ def site(users: Site) -> Iterator[Site]:
     (users.folder / "go").unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_concurrent_posts_and_answers_lose_nothing(site: Site) -> None:
     roles = ["alice", "bob", "carol", "eve"] * (PROCESSES // 4)
     processes = [

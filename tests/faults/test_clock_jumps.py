@@ -295,6 +295,7 @@ def test_no_life_is_negative_or_longer_than_it_can_be(
     assert found.still(walltime) >= 0.0
 
 
+@pytest.mark.slow
 def test_no_command_shows_a_negative_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

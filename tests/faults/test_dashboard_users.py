@@ -191,6 +191,7 @@ def users() -> Iterator[Users]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_another_user_does_not_get_through_the_socket(users: Users) -> None:
     with users.dashboard() as (_, lines):
         path = Path(next(found[1] for line in lines if (found := re.search(r"ssh -L 8000:(\S+) ", line))))
@@ -210,6 +211,7 @@ def test_another_user_does_not_get_through_the_socket(users: Users) -> None:
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_processes(users: Users) -> None:
     with users.dashboard("--port", "0") as (process, lines):
         text = "\n".join(lines)
@@ -232,6 +234,7 @@ def test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_process
             assert users.output("eve", "-c", get, f"http://127.0.0.1:{number}{path}")[1] == "403\n"
 
 
+@pytest.mark.slow
 def test_another_user_s_many_connections_do_not_keep_the_holder_of_the_cookie_out(users: Users) -> None:
     with users.dashboard("--port", "0") as (_, lines):
         found = re.search(r"http://localhost:(\d+)(/enter\?token=\S+)", "\n".join(lines))
@@ -291,6 +294,7 @@ def test_another_user_s_socket_is_not_taken_for_ours(users: Users) -> None:
         assert path.is_socket()
 
 
+@pytest.mark.slow
 def test_two_tutors_at_once_write_as_themselves_and_lose_nothing(users: Users) -> None:
     """Each at a dashboard of their own, over one board: all they wrote is there, and belongs to who wrote it."""
     event = users.folder / "event"

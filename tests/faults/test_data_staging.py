@@ -15,6 +15,7 @@ print("READ", os.environ["HK_DATA"], len((pathlib.Path(os.environ["HK_DATA"]) / 
 """
 
 
+@pytest.mark.slow
 def test_no_room_on_the_node(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("a small tmpfs needs root")

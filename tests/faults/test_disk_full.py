@@ -71,6 +71,7 @@ def fill(disk: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_while_runs_are_made(site: Site, disk: Path) -> None:
     (Path(site.more["HK_GO"])).touch()
     injected()
@@ -106,6 +107,7 @@ def test_when_there_is_no_room_at_all(site: Site, disk: Path) -> None:
     assert ask(site, "submit", "--wait").code == 0
 
 
+@pytest.mark.slow
 def test_while_the_job_runs(site: Site, disk: Path) -> None:
     """Markers, telemetry and logs that can not be written never end the job: the scheduler says how it ended."""
     assert ask(site, "submit").code == 0
@@ -130,6 +132,7 @@ def test_while_the_job_runs(site: Site, disk: Path) -> None:
     assert ask(site, "logs", run.name).code == 0
 
 
+@pytest.mark.slow
 def test_when_the_job_begins(site: Site, disk: Path) -> None:
     """A job that can not even claim its run ends with an error of its own; the run is not lost, nor run twice."""
     site.more["HACKATHON_LOCAL_SLOTS"] = "2"
@@ -162,6 +165,7 @@ def _ended(site: Site, count: int = 1) -> bool:
     return len([state for state in states if state["state"] in ("SUCCEEDED", "FAILED")]) == count
 
 
+@pytest.mark.slow
 def test_values_of_a_full_disk_are_whole(site: Site, disk: Path) -> None:
     """Facts that the command line writes are there whole or not at all."""
     assert ask(site, "submit").code == 0

@@ -207,6 +207,7 @@ def test_an_ordinary_organiser_makes_all_but_the_group_and_an_administrator_the_
     assert (code, error) == (0, "") and json.loads(out)["id"]
 
 
+@pytest.mark.slow
 def test_root_does_it_all_for_the_organiser_who_called_sudo(site: Site) -> None:
     said = site.init(
         "root", "--teams", str(site.table()), "--tutor", site.account("tut"), "--date", "2099-01-24",
@@ -231,6 +232,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_root_opens_and_makes_nothing_that_the_organiser_could_not(site: Site) -> None:
     """`shared:` is the organiser's word, and the administrator's account may do anything."""
     closed = site.folder / "root-only"
@@ -281,6 +283,7 @@ def test_what_others_own_is_never_changed(site: Site) -> None:
     assert site.account("ben") in next(each["why"] for each in said["folders"] if each["team"] == "ひので")
 
 
+@pytest.mark.slow
 def test_check_tells_who_is_kept_out_and_who_is_not(site: Site) -> None:
     values = ("--tutor", site.account("tut"), "--date", "2099-01-24", "--cluster", "laptop")
     site.init("root", *values, "--teams", str(site.table()), SUDO_UID=str(site.users["org"]))

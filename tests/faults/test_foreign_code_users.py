@@ -70,6 +70,7 @@ def test_a_teams_template_runs_nothing_as_the_tutor(place: Path) -> None:
         assert not mark.exists() and "Traceback" not in done.stderr, done.stderr
 
 
+@pytest.mark.slow
 def test_compiled_templates_of_another_account_are_not_loaded(place: Path) -> None:
     words = ("-m", "hackathon", "render", "torch-ddp", "--cluster", "laptop", "--processes", "1")
     good = call(place, TUTOR, *words, folder="tutor")
@@ -92,6 +93,7 @@ def test_compiled_templates_of_another_account_are_not_loaded(place: Path) -> No
     assert again.stdout == good.stdout
 
 
+@pytest.mark.slow
 def test_a_strangers_crate_is_refused_and_its_values_stay_text(place: Path) -> None:
     record = {**request(place, command=("env",)).to_json(), "variables": {"LD_PRELOAD": "/tmp/x.so"}}
     for variables in ({"LD_PRELOAD": "/tmp/x.so"}, {"MODE": "$(touch mark)"}):
@@ -115,6 +117,7 @@ def test_a_strangers_crate_is_refused_and_its_values_stay_text(place: Path) -> N
     shutil.rmtree(place / "tutor" / ".config", ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_check_with_a_teams_path_runs_nothing_when_it_is_pasted(place: Path) -> None:
     log = place / "team" / "rank-0.log"
     owned(log, "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: "

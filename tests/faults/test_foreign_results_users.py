@@ -78,6 +78,7 @@ def shown(event: Path) -> tuple[list[list[str]], str]:
     return sorted(runs), "\n".join(problems)
 
 
+@pytest.mark.slow
 def test_a_link_gives_no_team_the_runs_of_another(event: Path) -> None:
     right, _ = shown(event)
     assert [team for team, _ in right] == ["alpha", "beta"]
@@ -115,6 +116,7 @@ def test_patterns_and_rules_of_one_team_cost_nobody_else(event: Path) -> None:
     assert time.monotonic() - began < STRETCH * (100 + 4 * SECONDS)
 
 
+@pytest.mark.slow
 def test_a_shell_with_umask_000_makes_runs_that_nobody_else_writes(event: Path) -> None:
     project = event / "alpha" / "small"
     project.mkdir()

@@ -311,6 +311,7 @@ def test_a_short_trouble_is_not_even_seen(site: Site) -> None:
     assert (state["state"], state["stale_seconds"], state["problem"]) == ("QUEUED", None, "")
 
 
+@pytest.mark.slow
 def test_lost_needs_two_good_answers_a_minute_apart(site: Site) -> None:
     assert ask(site, "submit").code == 0
     run = only_run(site)
@@ -337,6 +338,7 @@ def test_lost_needs_two_good_answers_a_minute_apart(site: Site) -> None:
 # ---- cancel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("site", "fault"),
     [*(("slurm", fault) for fault in ("missing", "garbage", "down")), ("pbs", "down"), ("pbs", "garbage")],
@@ -360,6 +362,7 @@ def test_cancel_without_an_answer_can_be_repeated(site: Site, fault: str) -> Non
         assert state_of(site)["state"] == "CANCELLED"
 
 
+@pytest.mark.slow
 def test_cancel_is_not_believed_before_the_scheduler_says_so(site: Site) -> None:
     assert ask(site, "submit").code == 0
     spoil(site, "cancel", "down")

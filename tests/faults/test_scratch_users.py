@@ -61,6 +61,7 @@ def _logs(site: Site, run: Run) -> list[str]:
     return [(run.path / "logs" / f"rank-{rank}.log").read_text() for rank in (0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "taken"), [(_strangers, False), (_open, False), (_link, False), (_own, True)])
 def test_caches_lie_in_a_folder_of_the_users_alone(site: Site, make: Callable[[Path], None], taken: bool) -> None:
     scratch = site.folder.parent / "scratch"
@@ -84,6 +85,7 @@ def test_caches_lie_in_a_folder_of_the_users_alone(site: Site, make: Callable[[P
         assert stat.S_IMODE(usual.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_data_that_somebody_else_staged_are_not_read(site: Site, tmp_path: Path) -> None:
     (tmp_path / "big").write_text("good")
     data = [{"name": "big", "url": f"file://{tmp_path}/big", "stage": True}]

@@ -150,6 +150,7 @@ def failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
     return RunDirectory(folder)
 
 
+@pytest.mark.slow
 @faults
 def test_each_call_of_diagnose_fails(
     failed: RunDirectory, capsys: pytest.CaptureFixture[str], code: int, names: tuple[str, ...]
@@ -189,6 +190,7 @@ def test_each_call_of_diagnose_fails(
 # ---- index
 
 
+@pytest.mark.slow
 @faults
 def test_each_call_of_a_refresh_fails(tmp_path: Path, code: int, names: tuple[str, ...]) -> None:
     """What was known before stays, or is told to be unreadable; nothing wrong is kept for the next start."""

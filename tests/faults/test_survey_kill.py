@@ -191,6 +191,7 @@ def test_killed_at_any_moment(survey: Collection, trial: int) -> None:
     assert len(words_of(survey)) <= len(tokens) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trial", [0, 2])
 def test_closing_is_killed_while_others_answer(survey: Collection, trial: int) -> None:
     tokens = survey.open(80)

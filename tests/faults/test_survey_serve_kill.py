@@ -105,6 +105,7 @@ def said_by(survey: Collection) -> "collections.Counter[int]":
     return collections.Counter(int(str(each.values["free"]).split()[1]) for each in survey.answers())
 
 
+@pytest.mark.slow
 def test_a_hundred_at_once_and_two_kills(tmp_path: Path) -> None:
     survey = write_survey(tmp_path)
     crowd = Crowd(survey.open(PEOPLE))
@@ -132,6 +133,7 @@ def test_a_hundred_at_once_and_two_kills(tmp_path: Path) -> None:
     assert said_by(survey) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step", "answers"), [("after-answer", 2), ("after-token", 1)])
 def test_a_kill_between_the_answer_and_its_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, answers: int

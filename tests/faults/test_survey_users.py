@@ -157,6 +157,7 @@ def site(people: Site) -> Iterator[Site]:
     shutil.rmtree(people.event)
 
 
+@pytest.mark.slow
 def test_people_answer_in_their_own_accounts(site: Site) -> None:
     assert stat.S_IMODE(site.box.stat().st_mode) == 0o1733
     assert site.box.stat().st_uid == site.uids["kanri"]
@@ -218,6 +219,7 @@ def test_a_hostile_user_reads_and_alters_nothing(site: Site) -> None:
     assert site.closed() == [{"words": "mine"}]
 
 
+@pytest.mark.slow
 def test_who_is_no_member_does_not_count_and_passes_for_nobody(site: Site) -> None:
     site.done("alice", "answer", "--set", "level=2")
     site.done("eve", "answer", "--set", "level=5")
@@ -281,6 +283,7 @@ def test_what_was_confirmed_before_it_was_closed_counts(site: Site) -> None:
     assert list(site.box.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_survey_for_tutors_counts_tutors(site: Site) -> None:
     source = site.event / "surveys" / "after" / "survey.yaml"
     source.write_text(SURVEY + "audience: tutors\n")

@@ -226,6 +226,7 @@ def test_a_strangers_project_above_is_read_and_not_run(site: Site) -> None:
     assert code == 0 and "STRANGER" in said, said
 
 
+@pytest.mark.slow
 def test_an_own_project_that_a_group_may_write_is_trusted_once(site: Site) -> None:
     place = site.project("ann", site.folder / "scratch" / "train")
     for path in (place, *place.iterdir()):

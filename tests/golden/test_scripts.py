@@ -198,6 +198,7 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     assert answer.returncode == 0, answer.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("starter", sorted(set(Starter.__args__) - {_cluster(name).starter for name in CLUSTERS}))  # type: ignore[attr-defined]
 def test_shellcheck_finds_nothing_in_starters_that_no_profile_has(starter: str, tmp_path: Path) -> None:
     if not shutil.which("shellcheck"):

@@ -248,6 +248,7 @@ def test_mpi(place: Place) -> None:
     _examine(place, 2, "mpi", COLLECTIVES)
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_mpi_notices_wrong_results(place: Place) -> None:
     _change(place, "self._comm.Allreduce(self._mpi.IN_PLACE, receive)", "receive[:] = send")

@@ -103,6 +103,7 @@ def trained(hook: str, keep: bool, steps: int = 400) -> float:
     return float(sum((x @ weights - y).square().mean() for x, y in zip(inputs, targets, strict=True)) / 2)
 
 
+@pytest.mark.slow
 def test_error_feedback_matters() -> None:
     plain = trained("none", True)
     kept = {hook: trained(hook, True) for hook in COMPRESSION.PACKERS}

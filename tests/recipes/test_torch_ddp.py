@@ -69,6 +69,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     return final
 
 
+@pytest.mark.slow
 def test_alone_learns_the_digits(place: Place) -> None:
     done = place.train(1)
     good(done)
@@ -117,6 +118,7 @@ def test_plain_mpirun(place: Place) -> None:
     assert place.metrics(1)[-1]["rank_sum"] == 3
 
 
+@pytest.mark.slow
 def test_without_the_all_reduce_it_fails(place: Place) -> None:
     """The test of the test: the wrapper that averages is taken out of a copy."""
     program = place.source / "train.py"

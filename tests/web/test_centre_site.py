@@ -133,6 +133,7 @@ def test_without_leave_nobody_is_named_and_nothing_is_told_that_nobody_wrote(qui
         assert name not in everything, name
 
 
+@pytest.mark.slow
 def test_a_tutors_name_is_no_leave_for_a_participant_of_that_name(folder: Path) -> None:
     teams = yaml.safe_load((folder / "hackathon.yaml").read_text())["teams"]
     teams[0]["members"][0] = {"user": "yamada", "name": "Yamada Jiro", "kind": "master"}
@@ -221,6 +222,7 @@ def test_what_never_became_a_job_is_no_run(folder: Path) -> None:
     assert runs() == before + 1
 
 
+@pytest.mark.slow
 def test_sums_are_over_all_machines_but_laptops(folder: Path) -> None:
     write_study(folder / "aurora" / "laptop", [Sample(1, 10.0), Sample(2, 400.0)], title="at-home", team="aurora")
     for path in (folder / "aurora" / "laptop" / "runs").iterdir():
@@ -247,6 +249,7 @@ def test_sums_are_over_all_machines_but_laptops(folder: Path) -> None:
         assert "laptop" not in laptops(played), "what one run says of itself takes nobody's results away"
 
 
+@pytest.mark.slow
 def test_names_of_pages_do_not_depend_on_other_teams(folder: Path, quiet: Published) -> None:
     assert stable_name("Team 1") == "Team-1" and stable_name("aurora") == "aurora"
     assert stable_name("班A") != stable_name("組A") != stable_name("A")

@@ -122,6 +122,7 @@ def test_no_more_is_held_than_files_may_be_open(monkeypatch: pytest.MonkeyPatch)
         assert crowd.room() == held
 
 
+@pytest.mark.slow
 def test_connections_are_accepted_where_few_files_may_be_open(tmp_path: Path) -> None:
     told = tmp_path / "errors"
     with (

@@ -111,6 +111,7 @@ def test_it_says_how_to_reach_it_and_shows_the_event(event: Path, settings: dict
         assert not Path(running.path).exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_comes_up_by_itself(tmp_path: Path, settings: dict[str, str]) -> None:
     """Done when 3, without a scheduler: the stream tells, and the page names the failure's part."""
     event = write_event(tmp_path / "e", teams=1)
@@ -160,6 +161,7 @@ def test_it_ends_at_once_by_any_signal(event: Path, settings: dict[str, str], ho
         assert ends_at_once_with_streams_open(running, how)
 
 
+@pytest.mark.slow
 def test_a_second_one_says_where_the_first_is_until_that_is_killed(event: Path, settings: dict[str, str]) -> None:
     with dashboard(settings, str(event)) as running:
         command = [sys.executable, "-m", "hackathon", "dashboard", str(event)]
@@ -193,6 +195,7 @@ def test_it_ends_when_its_socket_is_gone(event: Path, settings: dict[str, str]) 
         assert "Traceback" not in error
 
 
+@pytest.mark.slow
 def test_a_port_comes_with_its_key(event: Path, settings: dict[str, str]) -> None:
     settings["HACKATHON_LANG"] = "ja"
     with dashboard(settings, str(event), "--port", "0", "--title", "看板\x1b[2J") as running:

@@ -62,6 +62,7 @@ def panels(tmp_path_factory: pytest.TempPathFactory) -> list[Figure]:
     return found
 
 
+@pytest.mark.slow
 def test_panels_are_small_and_hold_nothing_but_shapes(panels: list[Figure]) -> None:
     for figure in panels:
         svg = figure.svg or ""
@@ -84,6 +85,7 @@ def test_two_panels_of_a_page_do_not_share_names(panels: list[Figure]) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_hostile_texts_stay_text() -> None:
     pytest.importorskip("vl_convert")
     linked = {"mark": {"type": "point", "href": "https://example.org/", "description": HOSTILE}}
@@ -137,6 +139,7 @@ def test_what_looks_alike_is_told_once() -> None:
     assert found.startswith('<svg viewBox="0 0 99 9" width="99" font-size="11">') and found.count("font-size") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_slim_drawing_looks_as_the_engines() -> None:
     pytest.importorskip("vl_convert")
@@ -235,6 +238,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_bundle_is_made_once_and_again_when_it_is_damaged(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (file,) = bundle.iterdir()
     whole = scripts.vega_bundle(bundle)

@@ -60,6 +60,7 @@ def test_runs_with_garbage_hide_nothing_else(event: Path, tmp_path: Path) -> Non
     assert {"index.html", "team-aurora.html"} <= set(publish(source, tmp_path / "out", languages=["en"]).files)
 
 
+@pytest.mark.slow
 def test_a_page_that_can_not_be_made_is_left_out_and_told(
     event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

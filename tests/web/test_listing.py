@@ -202,6 +202,7 @@ def test_no_file_but_a_log_of_the_run_is_shown(logged: tuple[Catalog, RunEntry, 
     assert log_of(published, run, "rank-0.log") is None and log_of(source, run, "rank-0.log") is not None
 
 
+@pytest.mark.slow
 def test_hostile_texts_are_only_texts(source: Catalog) -> None:
     run = replace(source.summaries[0], name=HOSTILE, team=HOSTILE, note=HOSTILE, user=HOSTILE, tags=(HOSTILE,))
     made = replace(source, summaries=(run, *source.summaries[1:]))

@@ -117,6 +117,7 @@ def test_a_page_changes_by_itself_and_leaves_the_viewer_s_things_alone(page: Pag
     assert page.said == []  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_what_is_in_view_stays_in_view(page: Page, served: Served) -> None:
     page.locator("#still").evaluate("each => each.scrollIntoView()")
     before = page.locator("#still").evaluate("each => each.getBoundingClientRect().top")
@@ -125,6 +126,7 @@ def test_what_is_in_view_stays_in_view(page: Page, served: Served) -> None:
     assert abs(page.locator("#still").evaluate("each => each.getBoundingClientRect().top") - before) < 2
 
 
+@pytest.mark.slow
 def test_what_is_open_stays_open_when_others_come_in_before_it_or_go(page: Page, served: Served) -> None:
     """Telemetry that begins is a new section above the logs; each log after it is still the same log."""
     tell(served.watch, "b", "d")
@@ -141,6 +143,7 @@ def test_what_is_open_stays_open_when_others_come_in_before_it_or_go(page: Page,
         assert numbers == [f"part-{number + 1}" for number in range(len(names))]
 
 
+@pytest.mark.slow
 def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> None:
     page.evaluate("getSelection().selectAllChildren(document.getElementById('still'))")
     tell(served.watch, "a")
@@ -150,6 +153,7 @@ def test_a_selection_is_kept_until_it_is_let_go(page: Page, served: Served) -> N
     expect(page.locator("#runs li")).to_have_text(["run-a"])
 
 
+@pytest.mark.slow
 def test_what_is_typed_moves_with_its_form(page: Page, served: Served) -> None:
     tell(served.watch, "a", "b", "c")
     expect(page.locator("#runs li")).to_have_count(3)
@@ -169,6 +173,7 @@ def test_what_is_typed_moves_with_its_form(page: Page, served: Served) -> None:
     assert page.said == []  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_kept_when_its_form_goes(page: Page, served: Served) -> None:
     tell(served.watch, "a", "b")
     expect(page.locator("#runs li")).to_have_count(2)
@@ -208,6 +213,7 @@ def test_what_is_typed_is_kept_when_its_form_goes(page: Page, served: Served) ->
     assert page.said == []  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
     notice = page.locator("#connection")
     expect(notice).to_be_hidden()
@@ -218,6 +224,7 @@ def test_a_lost_connection_is_told(page: Page, served: Served) -> None:
     expect(page.locator("#runs li")).to_have_text(["none"])  # what was there stays
 
 
+@pytest.mark.slow
 def test_a_page_whose_key_is_no_more_the_right_one_says_so(page: Page, served: Served) -> None:
     """As after a restart with `--port`, which makes a new key."""
     ended = {"status": 200, "content_type": "text/event-stream", "body": "retry: 100\n\n"}
@@ -232,6 +239,7 @@ def test_a_page_whose_key_is_no_more_the_right_one_says_so(page: Page, served: S
     expect(page.locator("#runs li")).to_have_text(["none"])
 
 
+@pytest.mark.slow
 def test_a_page_that_could_not_be_fetched_is_fetched_again(page: Page, served: Served) -> None:
     failures: list[str] = []
 
@@ -245,6 +253,7 @@ def test_a_page_that_could_not_be_fetched_is_fetched_again(page: Page, served: S
     assert len(failures) == 2
 
 
+@pytest.mark.slow
 def test_a_page_that_can_not_be_made_says_so(page: Page, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "LONGEST_GAP", 0.2)
     notice = page.locator("#connection")
@@ -254,6 +263,7 @@ def test_a_page_that_can_not_be_made_says_so(page: Page, served: Served, monkeyp
     expect(page.locator("#runs li")).to_have_text(["none"])
 
 
+@pytest.mark.slow
 def test_markup_in_texts_of_others_stays_text(page: Page, served: Served) -> None:
     tell(served.watch, "<img/src=x/onerror=alert(1)>", "<script>alert(2)</script>")
     expect(page.locator("#runs li")).to_have_count(2)

@@ -135,6 +135,7 @@ def test_cores_for_judging_idle_nodes() -> None:
     assert (cores(source(None), "laptop") or 0) >= 1
 
 
+@pytest.mark.slow
 def test_nothing_that_people_write_gets_out_of_its_place(tmp_path: Path) -> None:
     folder = tmp_path / "templates" / "clusters"
     folder.mkdir(parents=True)

@@ -1,5 +1,6 @@
 """What people wrote comes out of Markdown as the letters they wrote, wherever it stands."""
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -26,6 +27,7 @@ def _texts(tokens: list[Token]) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.one_of(SIGNS, st.text(max_size=20)))
 @example("# a #")

@@ -91,6 +91,7 @@ def test_a_kept_result_says_what_was_found() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_run_leads_to_the_profile_that_recorded_it_again(source: Catalog) -> None:
     recorded = _tagged(source, "profile")[0]
     parent = next(run.parent for run in source.summaries if "profile" in run.tags)
@@ -114,11 +115,13 @@ def test_a_run_without_a_result_has_no_such_page(source: Catalog) -> None:
     assert values_of("speedup", key, source) is None
 
 
+@pytest.mark.slow
 def test_a_team_lists_its_measurements(source: Catalog) -> None:
     text = read(page("team", source, "en", "aurora")).text
     assert "1.66 × with amp=bf16, workers=4" in text and "largest batch 96, recommended 91" in text
 
 
+@pytest.mark.slow
 def test_a_site_has_these_pages_and_leads_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"></svg>'

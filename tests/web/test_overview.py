@@ -63,6 +63,7 @@ def test_marks_of_many_teams_differ_and_the_slowest_are_thin() -> None:
     assert len({point["team"] for point in datasets["others"]}) == 100 - SHOWN
 
 
+@pytest.mark.slow
 def test_sizes_that_failed_are_crosses_and_those_that_still_run_are_none() -> None:
     runs = _runs("a", {1: 10.0, 2: 19.0})
     lost = [replace(each, value=None, numbers=()) for each in _runs("a", {4: 0.0}, state="FAILED")]
@@ -78,6 +79,7 @@ def test_sizes_that_failed_are_crosses_and_those_that_still_run_are_none() -> No
     assert "× no run of this size succeeded" in page("scaling", Catalog((*runs, *lost), live=True))
 
 
+@pytest.mark.slow
 def test_a_reader_chooses_teams_and_hides_published_results() -> None:
     runs = [*_runs("a", {1: 10.0, 2: 19.0}), *_runs("b", {1: 10.0, 2: 18.0}), *_runs("c", {1: 10.0, 4: 12.0})]
     source = Catalog(tuple(runs), live=True)
@@ -157,6 +159,7 @@ def test_an_event_may_have_its_own_references(tmp_path: Path) -> None:
         read_references(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_page_says_it_in_both_languages(source: Catalog) -> None:
     pytest.importorskip("vl_convert")
     for language, said in (
@@ -182,6 +185,7 @@ def test_two_pictures_of_all_teams_are_small(source: Catalog) -> None:
         assert "ChainerMN 2017" in svg and "style=" not in svg
 
 
+@pytest.mark.slow
 def test_hostile_names_stay_text(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     runs = [

@@ -110,6 +110,7 @@ def test_a_runs_page_leads_to_its_crate(site: Path) -> None:
         assert crate == f"crates/{path.stem.removeprefix('run-')}.zip" and (site / crate).is_file()
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file_and_every_language_is_there(site: Path) -> None:
     names = {path.name for path in site.iterdir()}
     kinds = ("index", "teams", "scaling", "board", "cluster", "team-aurora")
@@ -194,6 +195,7 @@ def test_what_the_event_allows_is_shown(event: Path, tmp_path: Path) -> None:
     assert "team-2" in (quiet.folder / "teams.html").read_text() and (quiet.folder / "team-team-2.html").is_file()
 
 
+@pytest.mark.slow
 def test_names_that_are_words_of_the_site_break_no_link(tmp_path: Path) -> None:
     folder = tmp_path / "event"
     write_event(folder, 1)
@@ -240,6 +242,7 @@ def test_secrets_stay_here_wherever_they_stand(tmp_path: Path) -> None:
     assert random not in str(left)
 
 
+@pytest.mark.slow
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     write_event(tmp_path / "event", 2, hostile=HOSTILE, names=[HOSTILE, "../../etc"])
     _allow(tmp_path / "event", board=True, runs="all", logs=True)
@@ -314,6 +317,7 @@ def test_missing_and_half_written_files_leave_gaps(tmp_path: Path) -> None:
         assert f"study-{study.id}.html" in found.files
 
 
+@pytest.mark.slow
 def test_pages_come_without_their_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "draw.py").write_text("import os; os.kill(os.getpid(), 11)")
     program = plot.PROGRAM
@@ -573,6 +577,7 @@ def test_the_command_checks_and_publishes(
     assert not (tmp_path / "event" / "index.html").exists()
 
 
+@pytest.mark.slow
 def test_the_command_says_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -260,6 +260,7 @@ def test_what_is_missing_is_told_with_its_line(written: tuple[Path, str, str], e
     assert "team Aurora: `done`" not in told and "`occasion`" not in told
 
 
+@pytest.mark.slow
 def test_a_size_that_was_tried_is_not_said_to_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,6 +170,7 @@ def test_curves_of_a_run_that_goes_on_are_not_drawn_anew_with_every_line(tmp_pat
     assert specs(3602)[0] == specs(3620)[0] != specs(3661)[0], "an hour later by larger steps"
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_with_their_text(project: Path) -> None:
     pytest.importorskip("vl_convert")
     source = source_of(project)

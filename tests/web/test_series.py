@@ -85,6 +85,7 @@ def test_the_best_point_is_of_one_series(source: Catalog, undrawn: None) -> None
     assert (again.settings, again.processes) == ({"lr": 0.1}, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_page_of_the_study_shows_settings(source: Catalog, language: str) -> None:
     page = page_of(source, "study", _key(source), language)

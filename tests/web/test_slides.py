@@ -90,6 +90,7 @@ def _parts(text: str) -> tuple[dict[str, object], list[str]]:
     return yaml.safe_load(front), re.split(r"\n---\n", rest)
 
 
+@pytest.mark.slow
 def test_it_is_a_deck_for_marp(made: dict[str, str]) -> None:
     for language, text in made.items():
         front, slides = _parts(text)
@@ -214,6 +215,7 @@ def test_other_teams_need_not_be_readable(event: Path, monkeypatch: pytest.Monke
     assert set(asked) == {"Aurora"}
 
 
+@pytest.mark.slow
 def test_the_page_holds_all_that_the_deck_for_marp_holds(
     event: Path, made: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

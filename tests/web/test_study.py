@@ -45,6 +45,7 @@ def test_the_numbers_are_those_of_the_runs(source: Catalog, tmp_path: Path) -> N
     assert failed.value is None and failed.processes == 8 and failed.reason
 
 
+@pytest.mark.slow
 def test_why_a_run_failed_is_told_in_the_pages_language(source: Catalog) -> None:
     told = {"en": CauseText("GPU 0 is out of memory"), "ja": CauseText("GPU 0 の容量が足りません")}
     runs = [
@@ -92,6 +93,7 @@ def test_pictures_have_both_axes_in_powers_of_two_repeats_and_the_same_numbers_a
     assert reference["target"] == pytest.approx(0.75 * reference["linear"], rel=1e-4)
 
 
+@pytest.mark.slow
 def test_other_studies_lie_beside_it_and_do_not_mix_with_its_points(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     write_study(tmp_path / "p", [Sample(1, 100.0), Sample(2, 150.0), Sample(64, 900.0)], name="first", team="")
@@ -134,6 +136,7 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         assert "{{7*7}}" in page.text and "\x1b" not in html and "\u202e" not in html
 
 
+@pytest.mark.slow
 def test_missing_half_written_and_strange_files_leave_gaps(tmp_path: Path) -> None:
     write_study(tmp_path / "p", DEFAULT)
     source = folder_source([tmp_path / "p"], tmp_path / "i")
@@ -155,6 +158,7 @@ def test_missing_half_written_and_strange_files_leave_gaps(tmp_path: Path) -> No
     assert "cannot compute the speed-up" in page_of(nothing, "study", _key(source))
 
 
+@pytest.mark.slow
 def test_a_study_is_read_from_its_project_and_from_beside_its_runs_alone(tmp_path: Path) -> None:
     write_study(tmp_path / "large", [Sample(1, 10.0), Sample(2, 19.0)], team="", title="own")
     write_study(tmp_path / "foreign", [Sample(1, 10.0), Sample(2, 19.0)], team="", title="foreign")
@@ -174,6 +178,7 @@ def test_a_study_is_read_from_its_project_and_from_beside_its_runs_alone(tmp_pat
         assert view_of(linked, "study", f"{tmp_path / 'p'}//{name}").name == "torch-ddp"
 
 
+@pytest.mark.slow
 def test_a_study_that_goes_on_tells_what_is_missing(tmp_path: Path) -> None:
     write_study(tmp_path / "p", [Sample(1, 10.0), Sample(2, 19.0), Sample(4, 36.0)])
     source = folder_source([tmp_path / "p"], tmp_path / "i")

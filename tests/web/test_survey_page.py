@@ -215,6 +215,7 @@ def test_the_first_page_tells_people_and_answers(event: Path) -> None:
     assert view.answers.rate == 1.0
 
 
+@pytest.mark.slow
 def test_a_release_of_free_answers_makes_the_pages_anew_and_nothing_else(event: Path, tmp_path: Path) -> None:
     folder = write_survey(event, reviewed=False)
     target = tmp_path / "out"

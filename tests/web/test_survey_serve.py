@@ -584,6 +584,7 @@ def command(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_the_command_refuses(tmp_path: Path) -> None:
     survey = write_survey(tmp_path)
     done = command(tmp_path)
@@ -605,6 +606,7 @@ def test_what_the_command_refuses(tmp_path: Path) -> None:
     assert done.returncode == 2 and "closed" in done.stderr
 
 
+@pytest.mark.slow
 def test_page_and_sheet_are_files(tmp_path: Path) -> None:
     survey = write_survey(tmp_path)
     done = command(tmp_path, "--tokens", "2", "--page", "form.html", "--sheet", "slips.html", "--url", "https://x.org/")

@@ -289,6 +289,7 @@ def test_an_event_without_runs_and_a_place_without_anything() -> None:
     assert "no teams and no runs" in page_of(Catalog(), "teams")
 
 
+@pytest.mark.slow
 def test_ten_thousand_runs_are_shown_from_the_index_alone() -> None:
     """No file of a run is opened for the page of all teams: the folders do not exist. How fast: tests/bench."""
     runs = [

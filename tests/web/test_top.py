@@ -96,6 +96,7 @@ def test_json_and_a_teams_view(event: Path, capsys: pytest.CaptureFixture[str]) 
     assert "nobody" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_matters_of_one_tutors_teams(event: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By account or by name; the same function decides for the pages."""
     written = (event / "hackathon.yaml").read_text()
@@ -197,6 +198,7 @@ def terminal(event: Path) -> Iterator[Terminal]:
         os.close(made.master)
 
 
+@pytest.mark.slow
 def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) -> None:
     terminal.wait_for("Running normally", "horovod is not installed", "Ctrl-C to quit")
     assert "\x1b[?1049h" in terminal.seen, "on a screen of its own"
@@ -214,6 +216,7 @@ def test_a_terminal_stays_fresh_until_ctrl_c(event: Path, terminal: Terminal) ->
     assert "Traceback" not in terminal.seen and "interrupted" not in terminal.seen
 
 
+@pytest.mark.slow
 def test_a_polite_end_from_outside_leaves_the_terminal_as_it_was(terminal: Terminal) -> None:
     terminal.wait_for("Ctrl-C to quit")
     terminal.child.send_signal(signal.SIGTERM)

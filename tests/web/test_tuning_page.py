@@ -58,6 +58,7 @@ def view(source: Catalog) -> TuningView:
     return made
 
 
+@pytest.mark.slow
 def test_its_numbers_are_those_of_the_command(source: Catalog) -> None:
     made = view(source)
     assert len(made.rows) == 12 and made.rows[0].best and all(row.run for row in made.rows)
@@ -67,6 +68,7 @@ def test_its_numbers_are_those_of_the_command(source: Catalog) -> None:
     assert any("12 trials, " in each for each in made.lines) and any("optimizer: " in each for each in made.lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "words"), [("en", "Learning curves"), ("ja", "学習曲線")])
 def test_it_works_without_scripts_in_both_languages(source: Catalog, language: str, words: str) -> None:
     page = page_of(source, "study", key(source), language)
@@ -112,6 +114,7 @@ def test_values_have_a_place_on_their_axis(dimension: Dimension, value: object, 
     assert all(0.0 <= y <= 1.0 for _, y in ticks(dimension))
 
 
+@pytest.mark.slow
 def test_a_study_that_cannot_be_read_has_the_page_of_any_study(tmp_path: Path) -> None:
     study = recorded_study(tmp_path / "p", PLAN, trials(2))
     record = json.loads((study.path / "study.json").read_text())

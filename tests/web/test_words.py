@@ -29,6 +29,7 @@ def figure(title: str, said: str) -> Figure:
     return Figure("one", title, "a line", spec(title, said))
 
 
+@pytest.mark.slow
 def test_both_languages_are_one_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     real = figures.pictures
@@ -43,6 +44,7 @@ def test_both_languages_are_one_drawing(monkeypatch: pytest.MonkeyPatch) -> None
     assert english.svg.replace("Processes", "プロセス数").replace("linear", "線形") == japanese.svg
 
 
+@pytest.mark.slow
 def test_words_stay_text() -> None:
     (made,), _ = drawn([figure(HOSTILE, "Words01")], Memory())
     assert made.svg is not None

@@ -267,6 +267,7 @@ def test_a_record_that_names_somebody_s_folder_shows_nothing_of_it(adopted: tupl
         (source / "job.log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["logs/job.log", "logs"])
 def test_nothing_is_read_while_a_name_is_swapped_for_a_link(run: Path, secret: Path, name: str) -> None:
     place, aside, link = run / name, run / "aside", run / "link"

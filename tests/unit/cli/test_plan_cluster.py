@@ -161,6 +161,7 @@ def test_the_page_stands_alone_in_two_languages(words: list[str]) -> None:
         assert f"{plan['plan_bound']:.4g} s" in page and f"{plan['placement']['step']:.4g} s" in page
 
 
+@pytest.mark.slow
 def test_the_page_of_a_long_step_stays_small(words: list[str]) -> None:
     Path("devices.json").write_text(json.dumps({"count": 4, "memory": 20e9, "bandwidth": 1e10}))
     words[words.index("8")] = "20000"

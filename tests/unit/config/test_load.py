@@ -250,6 +250,7 @@ MISTAKES: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MISTAKES)
 def test_thousands_of_mistakes_are_told_soon_and_shortly(tmp_path: Path, kind: str) -> None:
     def refusal(many: int) -> ConfigError:

@@ -174,6 +174,7 @@ def test_size_is_limited(tmp_path: Path) -> None:
     assert refused.value.problems[0].id == "config.file_too_large"
 
 
+@pytest.mark.slow
 def test_many_values_are_refused() -> None:
     assert problem("[" + "1," * 60_000 + "1]").id == "config.yaml_values"
 

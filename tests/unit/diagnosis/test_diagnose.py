@@ -267,6 +267,7 @@ def test_the_cause_is_kept_by_the_owner_once_the_run_is_over(
     assert json.loads(out)["runs"][0]["finding"]["message"] == "train.py:8: KeyError: 7"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_remembered_is_looked_at_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`status` diagnoses many new failures at a time, but few of those that it would diagnose again each time."""
     from hackathon.cli.run import diagnose as command

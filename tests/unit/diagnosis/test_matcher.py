@@ -271,6 +271,7 @@ def test_millions_of_hits_are_counted_and_not_looked_at(log: Path) -> None:
     assert first.count + second.count == lines
 
 
+@pytest.mark.slow
 def test_a_rare_place_among_very_many_that_only_look_like_it(log: Path) -> None:
     lines = ["Tried to allocate nothing at all"] * 20_000
     lines[15_000] = "Tried to allocate 3.00 GiB"
@@ -308,6 +309,7 @@ def _composed(seed: int) -> tuple[bytes, list[tuple[str, int]]]:
     return raw if chance.random() < 0.5 else raw + end.encode(), truth
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.integers(0, 1 << 32))
 def test_composed_logs_are_read_alike_by_all_searches(seed: int) -> None:
@@ -375,6 +377,7 @@ def test_standard_input_of_any_size() -> None:
     assert done.stdout.decode().strip() == "[('-', 500001)]"
 
 
+@pytest.mark.slow
 def test_memory_is_bounded(log: Path) -> None:
     """A log of 200 MB without a single line end and one with lines take the same few megabytes."""
     code = (

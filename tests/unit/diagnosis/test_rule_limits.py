@@ -34,6 +34,7 @@ def limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rule_limits, "EACH", 0.3)
 
 
+@pytest.mark.slow
 def test_a_rule_that_does_not_end_costs_itself_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -57,6 +58,7 @@ def test_pipes_in_the_place_of_rules_are_refused(tmp_path: Path) -> None:
     assert "not a regular file" in str(problems[0])
 
 
+@pytest.mark.slow
 def test_a_project_with_slow_rules_hides_no_cause_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its runs are the newest, and each takes longer than all the time that there is."""
     event = Event(title="E", teams=[Team(name="evil"), Team(name="good")])

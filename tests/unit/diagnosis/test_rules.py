@@ -375,6 +375,7 @@ def test_rules_check(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeyp
     assert "templates/rules/b.yaml: rules[1].id: our-disk is also in a.yaml" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_rules_that_change_count_at_once_and_threads_do_not_share_a_scanner(tmp_path: Path) -> None:
     own, log = tmp_path / "templates" / "rules" / "own.yaml", tmp_path / "rank-0.log"
     log.write_text("write: quota of the group is used up\n")

@@ -92,6 +92,7 @@ KEYS = [
 FIELDS = ["processes", "nodes", "cluster", "recipe", "check", "study", "parameters", "metrics", "metric", "origins"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     request=st.dictionaries(st.sampled_from(FIELDS), ODD_OR_MORE),

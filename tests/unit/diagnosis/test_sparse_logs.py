@@ -55,6 +55,7 @@ def sparse(path: Path, before: str = BEFORE, after: str = AFTER, size: int = HUG
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [BEFORE, ""])
 def test_a_sparse_log_of_10_gib_is_diagnosed_in_seconds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], before: str

@@ -124,6 +124,7 @@ def test_a_file_in_another_style_is_kept_and_a_broken_one_is_not_touched(event: 
     assert path.read_text() == "rules: [" and [each.name for each in path.parent.glob("*.yaml")] == ["event.yaml"]
 
 
+@pytest.mark.slow
 def test_tutors_who_add_at_the_same_time_lose_nothing(event: Path) -> None:
     words = ["alpha", "beta", "gamma"]
     (event / "bad.log").write_text("".join(f"QuirkError: the {word} sector is unstable here\n" for word in words))

@@ -192,6 +192,7 @@ def test_all_readers_tell_the_same_of_any_event(place: Path, plan: PlannedEvent)
     team_is_the_same(readers, TEAM, results)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("team", TROUBLES)
 def test_all_readers_tell_the_same(shared: Readers, team: str) -> None:
     results = {study: shared.results(study) for study in shared.event.of_team(team)}
@@ -422,6 +423,7 @@ def test_the_study_that_the_event_names_is_the_main_one(shared: Readers) -> None
         assert any(cell.startswith("3 ×") or cell.startswith("3.00 ×") for cell in row), row
 
 
+@pytest.mark.slow
 def test_what_was_measured_on_a_laptop_is_told_as_not_compared_everywhere(shared: Readers) -> None:
     (own,) = shared.event.of_team("nimbus")
     assert main_in_csv(shared, "nimbus") == {own: ("yes", "no")}
@@ -496,6 +498,7 @@ def test_a_doubted_point_leads_nowhere_without_its_mark(
     assert f"{rounded} ×" in card and ("to be checked" in card) == doubted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("state", "heading"), [
     ("SUCCEEDED", "Parameters of the newest successful run"),
     ("FAILED", "Parameters of the newest run (no run has succeeded)"),

@@ -163,6 +163,7 @@ def test_a_budget_in_node_hours_is_shown_where_gpus_were_used(place: Path) -> No
     assert "Node-hours 1 of 10 (10.0 %) 2 GPU-hours" in text
 
 
+@pytest.mark.slow
 def test_the_first_page_sums_all_clusters(place: Path) -> None:
     readers = read(place, MIXED[0], *MIXED[3:6])
     whole = sum(row["node_hours"] for row in used(readers).values())

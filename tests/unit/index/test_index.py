@@ -306,6 +306,7 @@ def test_a_folder_of_the_index_that_others_can_write_is_not_used(tmp_path: Path,
     assert len(index.summaries) == 1 and not index.stored and not store.exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_written_in_runs_not_even_in_own_ones(tmp_path: Path, store: Path) -> None:
     """`status` would seal this user's own ended run and keep the scheduler's word; the index must not."""
     event = write_event(tmp_path / "event", teams=2)
@@ -507,6 +508,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=False)
 
 
+@pytest.mark.slow
 def test_a_small_disk_that_is_really_full(small_disk: Path, tmp_path: Path) -> None:
     for number in range(80):
         one_run(tmp_path, number=number)

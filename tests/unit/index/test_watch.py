@@ -108,6 +108,7 @@ def test_pipes_in_the_place_of_files_do_not_stop_a_diagnosis(tmp_path: Path) -> 
     assert found is not None and found.part == "gpu"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="two users need root")
 def test_the_child_does_not_read_through_links_of_others(tmp_path: Path) -> None:
     secret = tmp_path / "secret.log"
@@ -179,6 +180,7 @@ def test_a_run_that_stands_still_is_diagnosed_until_it_goes_on(
     assert until(watcher, lambda each: each.step == 5000, run.name).part == ""
 
 
+@pytest.mark.slow
 def test_nothing_is_written_while_schedulers_are_asked_once_for_all(
     tmp_path: Path, watching: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +268,7 @@ def test_an_event_that_changes_and_breaks_is_followed(
     assert len(watcher.source().summaries) == 23
 
 
+@pytest.mark.slow
 def test_runs_that_vanish_while_they_are_read(tmp_path: Path, watching: Callable[..., Watcher]) -> None:
     """A team moves its things about all the time; the watcher goes on, and has the truth at the end."""
     project = tmp_path / "train"
@@ -330,6 +333,7 @@ def test_a_diagnosis_that_takes_for_ever_costs_its_own_process_only(
     examiner.rest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", [2, 1000])
 def test_a_diagnosis_that_came_to_nothing_is_begun_again_a_few_times(
     tmp_path: Path, watching: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch, lost: int
@@ -352,6 +356,7 @@ def test_a_diagnosis_that_came_to_nothing_is_begun_again_a_few_times(
     assert bool(watcher.source().problems) == (lost > 2)
 
 
+@pytest.mark.slow
 def test_a_failure_whose_logs_come_late_is_diagnosed_again(
     tmp_path: Path, watching: Callable[..., Watcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:

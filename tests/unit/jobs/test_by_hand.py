@@ -168,6 +168,7 @@ def sources(cluster_name: str, launcher: str, **options: str) -> Sources:
     return Sources(cluster=cluster, options=wanted, recipe=recipe, folder=folder)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_machine")
 def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
     """In the short script of every cluster and launcher, and in that of a folder."""

@@ -83,6 +83,7 @@ def test_told_to_end_it_tells_its_ranks_once(run: Path, way: str) -> None:
     assert (run / "told").read_text() == "told\n" and (run / "env" / "ended-2-1").read_text() == "7\n"
 
 
+@pytest.mark.slow
 def test_node_0_is_silent(run: Path) -> None:
     (run / "rank.sh").write_text("trap 'echo told >>told' TERM\n: >ready\nwhile kill -0 $PPID; do sleep 0.01; done")
     code, seconds = follow(run, LEAD_AT="3", READY_AT="10", PAUSE="0.01")

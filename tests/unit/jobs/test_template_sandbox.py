@@ -262,6 +262,7 @@ def test_compiled_templates_that_others_may_have_written_are_not_loaded(
     assert render(REQUEST, CLUSTER) == good
 
 
+@pytest.mark.slow
 def test_compiled_templates_belong_to_their_text_and_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for number in range(450):

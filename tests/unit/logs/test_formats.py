@@ -265,6 +265,7 @@ def test_names_from_the_output_are_bounded(tmp_path: Path) -> None:
     assert len(_run(tmp_path, "\n".join(lines))) == formats.NAMES
 
 
+@pytest.mark.slow
 def test_long_lines_take_no_long_time(tmp_path: Path) -> None:
     """Quadratic expressions would take minutes for lines as long as those that are kept (64 KiB)."""
     letters = random.Random(1)

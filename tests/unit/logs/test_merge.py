@@ -153,6 +153,7 @@ def huge(run: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_of_a_log_of_10_gb_only_the_end_is_read(run: Path, huge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = _Counted(monkeypatch, huge.name)
     reader = LogReader(run, TEN + 200_000)

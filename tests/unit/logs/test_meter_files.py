@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ LINE = st.fixed_dictionaries(
 FILE = st.lists(st.one_of(LINE.map(lambda each: json.dumps(each).encode()), ODD), max_size=12)
 
 
+@pytest.mark.slow
 @given(files=st.lists(FILE, min_size=1, max_size=3), end=st.sampled_from([b"\n", b"", b"\r\n"]), small=st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_reading_once_changes_nothing(files: list[list[bytes]], end: bytes, small: bool) -> None:

@@ -91,6 +91,7 @@ def _run(folder: Path, lines: str, owner: int = NOBODY) -> Path:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("owner", ["own", pytest.param("foreign", marks=root)])
 def test_a_pattern_that_takes_long_is_ended_and_told_with_its_project(tmp_path: Path, limit: None, owner: str) -> None:
     lines = "rate 7\n" + ("a" * 4000 + "\n") * 50

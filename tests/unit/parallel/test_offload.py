@@ -96,6 +96,7 @@ def blocks_of(model: Tied) -> list[nn.Module]:
     return [model.embedding, *model.blocks, model.head]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recompute", ["never", "block", "stage"])
 @pytest.mark.parametrize("whole_blocks", [True, False], ids=["blocks", "operators"])
 def test_training_is_bit_equal(recompute: str, whole_blocks: bool) -> None:

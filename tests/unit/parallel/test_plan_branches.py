@@ -17,6 +17,7 @@ from hackathon.parallel.plan.request import PlanRequest
 from support.plan_oracle import Oracle, random_devices, random_graph
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 5, 8])
 def test_the_bound_of_a_lighter_graph_holds_for_every_plan(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hackathon.parallel.plan.planner.MOST_IDEALS", most)
@@ -68,6 +69,7 @@ def layered(layers: int) -> dict[str, Any]:
     return {"operators": operators, "edges": edges}
 
 
+@pytest.mark.slow
 def test_a_large_graph_gets_a_bound_that_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     graph, m = graph_of(layered(12), "g"), 8
     assert Blocks(graph).ideals(3000) is None
@@ -83,6 +85,7 @@ def test_a_large_graph_gets_a_bound_that_is_near(monkeypatch: pytest.MonkeyPatch
         assert objective == "max-load" or near.gap < far.gap / 2
 
 
+@pytest.mark.slow
 def test_a_plan_is_no_worse_than_the_best_one_along_each_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every cut of every order is tried here by hand."""
     monkeypatch.setattr("hackathon.parallel.plan.planner.MOST_IDEALS", 3)

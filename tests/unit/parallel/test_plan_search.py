@@ -55,6 +55,7 @@ def compared(graph: dict[str, Any], devices: dict[str, Any], m: int, objective: 
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 150, 30))
 def test_plans_of_chains_are_those_of_brute_force(start: int) -> None:
     """510 chains: cuts, replicas, recomputation, offload and memory; the first 120 with all objectives."""
@@ -116,6 +117,7 @@ def scaled(graph: dict[str, Any], devices: dict[str, Any], by: float) -> tuple[d
     return graph, devices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_plan_does_not_depend_on_units_order_or_operators_without_cost(objective: str) -> None:
     for seed in range(6):
@@ -151,6 +153,7 @@ def test_more_devices_than_operators_and_a_graph_without_cost(objective: str) ->
     assert result.value == 0 and result.proven and result.plan is not None and result.plan.replicas == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 5])
 def test_both_ways_to_the_least_fill_give_the_same_plan(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fronts around a good plan, and boxes of thresholds, which take over where fronts are too many."""
@@ -169,6 +172,7 @@ def test_both_ways_to_the_least_fill_give_the_same_plan(seed: int, monkeypatch: 
         assert len(near.plan.stages) == len(boxes.plan.stages)
 
 
+@pytest.mark.slow
 def test_bounds_hold_for_every_plan() -> None:
     """The bound of each plan is at most its value; that of the search is at most the value of each plan."""
     for seed in range(12):
@@ -244,6 +248,7 @@ def test_a_short_time_gives_a_plan_with_an_honest_gap() -> None:
             assert exact.value is not None and result.bound <= exact.value <= result.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_a_step_is_never_longer_than_that_of_plans_a_person_would_make(objective: str) -> None:
     graph = random_graph(random.Random(13), 1500)
@@ -272,6 +277,7 @@ def test_a_step_is_never_longer_than_those_of_the_least_load_and_fill(monkeypatc
     assert better
 
 
+@pytest.mark.slow
 def test_a_graph_with_too_many_cuts_gets_a_plan_with_a_bound() -> None:
     """Fourteen branches side by side have thousands of sets of operators: some orders are searched."""
     operator = {"forward": 1.0, "backward": 2.0, "parameters": 8, "saved": 1, "workspace": 1}

@@ -108,6 +108,7 @@ def test_a_chain_with_it_is_run_by_its_modules_and_trains_as_the_plain_loop(kind
     assert [float(other.step(example)) for _ in range(3)] == plain_losses(plain, example, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXACT)
 def test_what_a_graph_holds_is_checked_and_trained(kind: str) -> None:
     example = batch()
@@ -152,6 +153,7 @@ def test_bf16_is_compared_as_it_rounds() -> None:
     assert refused.value.id == "capture.other_gradient"
 
 
+@pytest.mark.slow
 def test_a_check_that_is_too_large_or_too_long_is_left_out_with_a_warning(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +172,7 @@ def test_a_check_that_is_too_large_or_too_long_is_left_out_with_a_warning(
     assert other.checked is not None and other.checked.why_not == "off" and capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_a_plan_of_operators_is_checked_where_it_is_used(tmp_path: Path) -> None:
     names = list(parallel(Net("node_hook"), batch(), check=False).plan.stage_of)
     plan = {"schema_version": 1, "micro_batches": 1, "stages": [{"operators": names, "replicas": 1}]}

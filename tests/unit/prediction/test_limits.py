@@ -32,6 +32,7 @@ def test_growing_losses_bend_and_a_step_to_other_nodes_does_not() -> None:
     assert bends(made({1: 1, 2: 1.5}).rows) is None
 
 
+@pytest.mark.slow
 def test_intervals_of_saturating_series_hold() -> None:
     draw, held, count = random.Random(3), 0, 120
     for _ in range(count):

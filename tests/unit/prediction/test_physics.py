@@ -15,6 +15,7 @@ from support.predicted_steps import outcomes
 from support.simulated_steps import Machine, Program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("places", ["1", "node", "1 node"])
 def test_a_simulated_truth_is_met_better_than_by_constant_efficiency(places: str) -> None:
     found = outcomes(places, 70, 3)
@@ -23,6 +24,7 @@ def test_a_simulated_truth_is_met_better_than_by_constant_efficiency(places: str
     assert found.held >= 0.88 and found.half_width < 0.13
 
 
+@pytest.mark.slow
 def test_rows_between_nodes_and_the_own_clock_of_the_program_help() -> None:
     without, told = (outcomes("1 node two", 60, 5, exposed=exposed) for exposed in (False, True))
     assert statistics.mean(told.errors) < 0.06 and told.held >= 0.88

@@ -85,6 +85,7 @@ def truth() -> dict[int, float]:
     return {batch: noisy_gradients(batch, 0.6, 0.1) for batch in (16, 32, 64, 128, 256, 512)}
 
 
+@pytest.mark.slow
 def test_three_batches_of_a_simulated_training_predict_larger_ones(truth: dict[int, float]) -> None:
     goal = weak(*(Need(float(batch), truth[batch]) for batch in (16, 32, 64, 128)))
     for batch in (256, 512):

@@ -324,6 +324,7 @@ def test_a_record_that_names_no_shipped_recipe_gets_no_switch(project: Project, 
     assert advice["settings"] == {} and advice["command"] is None and advice["lines"] is None
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.recursive(

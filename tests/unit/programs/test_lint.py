@@ -208,6 +208,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("name", list(ODD))
 def test_long_and_odd_scripts_end(name: str) -> None:

@@ -765,6 +765,7 @@ def test_one_process_may_train_alone(tmp_path: Path) -> None:
     assert found(tmp_path, "python train.py", files) == {}
 
 
+@pytest.mark.slow
 def test_links_and_odd_files_are_left_alone(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -915,6 +916,7 @@ def test_init_names_the_next_step_that_can_work(
         (tmp_path / "project.yaml").unlink()
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["RANK", "MPI", "nccl", "Trainer", "torch.distributed", "https://x"]) | st.text()))
 def test_words_in_comments_and_texts_join_nothing(tmp_path: Path, words: list[str]) -> None:

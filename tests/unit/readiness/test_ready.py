@@ -496,6 +496,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON | st.lists(st.fixed_dictionaries({"name": st.sampled_from(NAMES), "ok": JSON, "facts": JSON})))
 def test_no_checklist_breaks_the_reader(value: Any) -> None:
     entry = Entry(new_id(1), "ready", 5.0, "b" * 16)

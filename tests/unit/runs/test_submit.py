@@ -233,6 +233,7 @@ def test_two_that_saw_nothing_of_each_other_make_one_job(
     assert len(scheduler.jobs()) == 1
 
 
+@pytest.mark.slow
 def test_a_refused_folder_is_no_uncertain_submission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The local scheduler refuses its own folder before there is a job; meanwhile nothing is open to everybody."""
     project, local = tmp_path / "project", tmp_path / "local"

@@ -51,6 +51,7 @@ def child_of(made: Drawer) -> int:
     return child.pid
 
 
+@pytest.mark.slow
 def test_one_process_draws_what_one_for_each_order_draws(made: Drawer, alone: list[int]) -> None:
     made.prepare()
     before = child_of(made)
@@ -59,6 +60,7 @@ def test_one_process_draws_what_one_for_each_order_draws(made: Drawer, alone: li
     assert child_of(made) == before and not alone
 
 
+@pytest.mark.slow
 def test_what_it_cannot_draw_has_the_usual_error_and_the_next_is_drawn(made: Drawer, alone: list[int]) -> None:
     made.prepare()
     before = child_of(made)
@@ -71,6 +73,7 @@ def test_what_it_cannot_draw_has_the_usual_error_and_the_next_is_drawn(made: Dra
     assert child_of(made) == before, "it is not to blame"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_lost_process_costs_no_picture(
     made: Drawer, alone: list[int], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
@@ -85,6 +88,7 @@ def test_a_lost_process_costs_no_picture(
     assert child_of(made) != before
 
 
+@pytest.mark.slow
 def test_it_is_replaced_after_many_pictures(made: Drawer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawer, "MOST", 3)
     made.prepare()
@@ -95,6 +99,7 @@ def test_it_is_replaced_after_many_pictures(made: Drawer, monkeypatch: pytest.Mo
     assert child_of(made) != before
 
 
+@pytest.mark.slow
 def test_threads_take_turns(made: Drawer, alone: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawer, "TURN", 600.0)
     monkeypatch.setattr(drawer, "PATIENCE", 600.0)
@@ -116,6 +121,7 @@ def test_it_ends_with_who_asks_and_when_nobody_does(made: Drawer, monkeypatch: p
         draw.serve()  # returns
 
 
+@pytest.mark.slow
 def test_one_that_was_stopped_starts_no_other(made: Drawer, alone: list[int]) -> None:
     made.prepare()
     child = made._worker._child

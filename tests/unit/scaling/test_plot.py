@@ -58,6 +58,7 @@ def test_a_study_with_little_in_it_is_drawn(tmp_path: Path, runs: list[RunResult
     assert (tmp_path / "plot.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_japanese_stays_text_in_svg(tmp_path: Path, study: dict[str, Any]) -> None:
     pytest.importorskip("vl_convert")
     set_language("ja")
@@ -75,6 +76,7 @@ def test_japanese_stays_text_in_svg(tmp_path: Path, study: dict[str, Any]) -> No
         assert word in text
 
 
+@pytest.mark.slow
 def test_png_is_written_whole_and_at_twice_the_size(tmp_path: Path, study: dict[str, Any]) -> None:
     pytest.importorskip("vl_convert")
     plot_study(study, tmp_path / "plot.png")
@@ -131,6 +133,7 @@ def test_missing_library_names_the_extra(
     assert caught.value.exit_code == 3 and caught.value.hint is not None and "vl-convert-python" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_users_module_does_not_shadow_the_library(
     tmp_path: Path, study: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

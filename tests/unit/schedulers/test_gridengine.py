@@ -294,6 +294,7 @@ def test_site_without_records() -> None:
     assert lonely.accounting_argv(["1"]) == [] and lonely.find_argv("hk-x") == [parse.LIST]
 
 
+@pytest.mark.slow
 def test_job_that_ran_again_and_again_is_cut_between_its_lives() -> None:
     record = answer("qacct_deleted_and_errors.txt", "qacct -j 24")
     assert record.stdout.count("=====\n") == 5

@@ -150,6 +150,7 @@ def test_walltime_ends_the_tree(machine: Machine) -> None:
     assert ended.reason == "walltime reached"
 
 
+@pytest.mark.slow
 def test_slots_are_first_come_first_served(machine: Machine) -> None:
     first = machine.submit("until [ -e go ]; do sleep 0.05; done", head="#HK walltime=3600\n#HK processes=3\n")
     machine.reach(first, "RUNNING")
@@ -166,6 +167,7 @@ def test_slots_are_first_come_first_served(machine: Machine) -> None:
     assert began == sorted(began)
 
 
+@pytest.mark.slow
 def test_job_larger_than_the_machine_runs_alone(machine: Machine) -> None:
     small = machine.submit("until [ -e go ]; do sleep 0.05; done")
     machine.reach(small, "RUNNING")
@@ -211,6 +213,7 @@ def test_dead_supervisor_takes_the_script_along(machine: Machine) -> None:
     machine.reach(next_one, "SUCCEEDED")
 
 
+@pytest.mark.slow
 def test_supervisor_that_dies_in_the_queue_never_started_the_job(machine: Machine) -> None:
     first = machine.submit("sleep 300", head="#HK walltime=3600\n#HK processes=4\n")
     machine.reach(first, "RUNNING")
@@ -256,6 +259,7 @@ def test_dependency_on_nothing_is_refused(machine: Machine) -> None:
     assert runner.find(machine.scheduler, "hk-abcdefgh") == []
 
 
+@pytest.mark.slow
 def test_job_may_submit_a_job_that_outlives_it(machine: Machine) -> None:
     here = machine.folder / "run-0"
     here.mkdir()

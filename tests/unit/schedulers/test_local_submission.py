@@ -117,6 +117,7 @@ def test_edited_script_does_not_change_a_queued_job(machine: Machine, monkeypatc
     assert (machine.folder / "run-1" / "old").exists()
 
 
+@pytest.mark.slow
 def test_submissions_at_the_same_moment_have_their_own_numbers(machine: Machine) -> None:
     (machine.folder / "job.sh").write_text("#HK walltime=3600\ntrue\n")
     submission = Submission(machine.folder / "job.sh", machine.folder, "hk-many", machine.folder / "output")

@@ -83,6 +83,7 @@ def surveys(draw: st.DrawFn) -> tuple[Survey, list[Answer]]:
     return survey_of(counts, items, draw(st.sampled_from([2, 3, 4, 5])), required), answers
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(surveys())
 def test_no_small_group_follows_from_all_that_is_told(case: tuple[Survey, list[Answer]]) -> None:

@@ -49,6 +49,7 @@ def options(count: int) -> list[Option]:
     return [Option(f"o={number}", "other", "nothing", {"o": number}) for number in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [gauss, heavy, drifting])
 @pytest.mark.parametrize("count", [1, 6])
 def test_without_an_effect_few_tables_claim_anything(

@@ -47,6 +47,7 @@ def test_whatever_a_run_tells_is_refused_or_simulated(told: dict[str, float]) ->
         assert one.sweep_seconds > 0 and one.batch > 0 and one.staleness.mean >= 0
 
 
+@pytest.mark.slow
 def test_the_fastest_configuration_whose_batch_is_near_enough() -> None:
     found = predict(ONE, [64, 4, 8, 16, 32, 16], 64)
     assert [each.workers for each in found.outlooks] == [4, 8, 16, 32, 64]

@@ -94,6 +94,7 @@ odd_traces = st.fixed_dictionaries(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(odd_traces | values)
 def test_whatever_lies_in_a_file_is_read_or_refused(value: Any) -> None:

@@ -322,6 +322,7 @@ _PIECES = st.sampled_from(_statements())
 _HEADS = st.sampled_from([LIGHTNING, ACCELERATE, CHAINER, KERAS, TAPE, "from transformers import Trainer\nTrainer()\n"])
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(_HEADS, st.lists(_PIECES, max_size=12), st.sampled_from(["horovod", "multiworker"]))
 def test_no_text_raises_and_what_is_made_is_python(head: str, lines: list[bytes], target: Target) -> None:

@@ -59,6 +59,7 @@ def test_equal_algorithms_are_told_apart_at_most_with_delta(draw: Draw, count: i
     assert wrong <= 200 * DELTA + 3.1 * math.sqrt(200 * DELTA * (1 - DELTA)), wrong
 
 
+@pytest.mark.slow
 def test_a_better_algorithm_is_found_and_gets_the_trials() -> None:
     found = [replayed(number, NORMAL, lambda source: source.gauss(-1.5, 1.0)) for number in range(20)]
     assert sum(each.decided for each in found) >= 17
