@@ -27,9 +27,7 @@ pytestmark = [
 ]
 CASES = [
     pytest.param(("local", "torchrun"), id="local-torchrun"),
-    pytest.param(("slurm", "torchrun"), marks=pytest.mark.slurm, id="slurm-torchrun"),
     pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
-    pytest.param(("slurm", "mpirun"), marks=[pytest.mark.slurm, pytest.mark.mpi], id="slurm-mpirun"),
 ]
 
 

@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["torchrun", "srun"])
+@pytest.fixture(params=["torchrun"])
 def site(slurm: SlurmLab, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
     """A project around the recipe with four ranks, two on each of two nodes."""
     pytest.importorskip("torch")

@@ -9,6 +9,7 @@ import pytest
 from support.backends import Backend, LocalBackend, PbsBackend, Run, Site, SlurmBackend, json_lines
 from support.patience import STRETCH
 from support.recipes import copy_recipe
+from support.slurm_lab.lab import SlurmLab
 
 PROGRAM = """
 import os, sys, time
@@ -146,10 +147,10 @@ def test_what_does_not_go_together_is_refused(site: Site) -> None:
 
 HOLD = '''
 def hold(step):
-    """Segments 1 and 2 wait for their stop file, or are deaf until the walltime kills them: on fast machines too."""
-    run, deaf, segment = os.environ["HK_RUN"], "{deaf}", os.environ["HK_SEGMENT"]
+    """Segment 1 is deaf until the walltime kills it, segment 2 waits for its stop file: on fast machines too."""
+    run, segment = os.environ["HK_RUN"], os.environ["HK_SEGMENT"]
     if os.path.exists(os.path.join(run, "segment")) and step == {"1": 15, "2": 26}.get(segment):
-        while segment in deaf or not os.path.exists(os.environ["HK_STOP"]):
+        while segment == "1" or not os.path.exists(os.environ["HK_STOP"]):
             time.sleep(0.1)
 
 
@@ -159,15 +160,12 @@ def hold(step):
 @pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize(("kind", "deaf"), [("local", ""), pytest.param("slurm", "1", marks=pytest.mark.slurm)])
-def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
-    kind: str, deaf: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    """torch-ddp in two processes (under Slurm on two nodes), cut in epochs 2 and 3; the first time killed if `deaf`."""
+@pytest.mark.slurm
+def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(slurm: SlurmLab, tmp_path: Path) -> None:
+    """torch-ddp in two processes on two nodes, cut in epochs 2 and 3; the first time it is killed by the walltime."""
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
-    backend: Backend
-    backend = SlurmBackend(request.getfixturevalue("slurm")) if kind == "slurm" else LocalBackend(tmp_path)
+    backend = SlurmBackend(slurm)
     backend.trains = True
     site = Site(backend, tmp_path / "project")
     copy_recipe("torch-ddp", site.folder)
@@ -177,16 +175,15 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
     for old, new in (
         ("Meter(every_steps=25, show=True)", "Meter(every_steps=1)"),
         (stop, f"            hold(passed)\n{stop}"),
-        ("def main()", HOLD.replace("{deaf}", deaf) + "def main()"),
+        ("def main()", HOLD + "def main()"),
         ("import sys\n", "import os\nimport sys\nimport time\n"),
     ):
         assert text.count(old) == 1
         text = text.replace(old, new)
     program.write_text(text)
-    nodes, launcher = (2, "srun") if kind == "slurm" else (1, "local")
     words = ["python", "train.py", "--epochs", "4", "--checkpoint-every", "1"]
-    site.write_project(" ".join(words), launcher=launcher, nodes=nodes, processes=2, walltime=1000)
-    site.write_profile(processes_per_node=2 // nodes)
+    site.write_project(" ".join(words), launcher="srun", nodes=2, processes=2, walltime=1000)
+    site.write_profile(processes_per_node=1)
     try:
         whole = site.submit()
         took = site.await_state(whole, "SUCCEEDED", "FAILED", "TIMEOUT", seconds=280)
@@ -197,8 +194,7 @@ def test_the_recipe_cut_twice_equals_the_uncut_one_bit_for_bit(
         last = site.await_state(runs[-1], "SUCCEEDED", "FAILED", "TIMEOUT", seconds=4 * walltime + 120)
         states = {run.id: site.state(run)["state"] for run in runs}
         assert last["segment"]["skipped"] == "complete", states
-        if deaf:
-            assert states[runs[0].id] == "TIMEOUT"
+        assert states[runs[0].id] == "TIMEOUT"
         cut = json.loads(site.run("results", runs[0].id, "--json"))
         worked = [run for run in runs if not _skipped(run)]
         assert len(worked) >= 3

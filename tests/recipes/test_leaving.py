@@ -38,11 +38,9 @@ os.write(1, ("ended with %s\\n" % threads()).encode())
 @pytest.mark.parametrize(
     ("recipe", "program", "options"),
     [
-        ("torch-ddp", "train.py", ["--epochs", "1", "--batch-size", "512"]),
         ("torch-ddp-tuned", "train.py", ["--epochs", "1", "--batch-size", "512", "--hook", "powersgd"]),
         ("allreduce", "bench.py", ["--backend", "gloo", "--max-size", "8KiB", "--iterations", "1"]),
         ("async-sgd", "train.py", ["--epochs", "1", "--batch-size", "64"]),
-        ("torch-fsdp-lm", "train.py", ["--width", "16", "--sequence", "32", "--batch-size", "2", "--steps", "2"]),
     ],
 )
 def test_no_thread_of_gloo_is_left(recipe: str, program: str, options: list[str], tmp_path: Path) -> None:
