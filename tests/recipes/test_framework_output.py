@@ -165,7 +165,7 @@ class Team:
         PyTorch issue 190489: a race of Gloo's threads with the end of Python, which frameworks that keep their DDP
         model to the end lose once in some forty runs.
         """
-        words = ("scale", "--processes", "1,2", "--wait", "--launcher", self.case.launcher)
+        words = ("scale", "--processes", "2", "--wait", "--launcher", self.case.launcher)
         try:
             self.hackathon(*words)
         except AssertionError as failure:
@@ -185,7 +185,7 @@ def test_numbers_of_an_unmodified_program_are_found(name: str, tmp_path: Path) -
     team = Team(tmp_path, case)
     team.scale()
     study = team.json("results", "--json")
-    assert [point["processes"] for point in study["points"]] == [1, 2]
+    assert [point["processes"] for point in study["points"]] == [2]
     if case.throughput:
         assert study["metric"] == case.throughput and study["unit"].endswith("/s")
     for point in study["points"]:
