@@ -349,7 +349,7 @@ def test_the_first_page_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )  # fmt: skip
     found = publish(source_of(folder), tmp_path / "out")
     with chromium() as browser:
-        for width, scheme in ((1440, "light"), (1024, "dark"), (390, "light"), (390, "dark")):
+        for width, scheme in ((1440, "light"), (390, "dark")):
             context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
             visitor = Visitor(context, "file://")
             for name in ("index.html", "index.en.html"):
