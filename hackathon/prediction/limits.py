@@ -30,6 +30,9 @@ SATURATED = math.log(2)
 GOING_ON = {WEAK: 0.15, STRONG: 0.3}
 """Weight of a loss that goes on as it began, beside the curves. Of 0 to 0.3, whole sources counting alike: with 0.1
 intervals of weak scaling still missed a quarter of AdaptDL's programs, with more than 0.15 they were only wider."""
+EXPLAINED = 0.08
+"""Half of an interval (logarithm) below which that weight shrinks with it: about what three ordinary rows leave. More
+rows that one curve explains leave less room for another."""
 SHARES = {
     WEAK: ((-0.2, 0.15), (0.0, 0.2), (0.15, 0.25), (0.5, 0.2), (1.25, 0.2)),
     STRONG: ((-0.1, 0.1), (0.1, 0.15), (0.65, 0.3), (1.1, 0.25), (1.5, 0.2)),
@@ -77,7 +80,7 @@ def limited(
         chance = 1 - (1 - CHANCE) ** (doublings * (IN_STRONG if mode == STRONG else 1))
         met = (1 + max(1.0, doublings)) / 2  # it may begin with any of them
         return room * chance, [Component(w, without + loss * met, SPREAD, LIMIT) for loss, w in LOSSES]
-    steepest = _steepest(bent)
+    steepest = max(SATURATED, bent)
     start = math.log(rows[-1].cost)
     parts = [
         Component(w, max(without, start + min(bent * times, steepest) * doublings), SPREAD, LIMIT)
@@ -86,18 +89,14 @@ def limited(
     return room * BENDING, parts
 
 
-def _steepest(bent: float) -> float:
-    """Return the most that a doubling is taken to lose: the rate stands still, or falls faster than it just did."""
-    return max(SATURATED, STEEPER[0][0] * bent)
-
-
 def going_on(rows: Sequence[MeasuredSize], size: int, mode: str) -> list[Component]:
     """Return the costs up to `size` when each doubling loses a share of what the rows have lost so far."""
     last = rows[-1]
     lost = math.log(last.cost / min(row.cost for row in rows))
     doublings = math.log2(size / last.processes)
     shares = SHARES[STRONG if mode == STRONG else WEAK]
-    steepest = _steepest((_step(rows[-2], last) if len(rows) > 1 else None) or 0.0)
+    before = _step(rows[-2], last) if len(rows) > 1 else None
+    steepest = max(SATURATED, STEEPER[0][0] * (before or 0.0))  # the rate stands still, or falls faster than it did
     return [
         Component(w, math.log(last.cost) + min(share * lost, steepest) * doublings, SPREAD, LIMIT)
         for share, w in shares

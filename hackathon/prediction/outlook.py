@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from hackathon.prediction.flags import FALL
 from hackathon.prediction.history import HISTORY, OWN, recall
-from hackathon.prediction.limits import EXACT, GOING_ON, bends, going_on, limited
+from hackathon.prediction.limits import EXPLAINED, GOING_ON, bends, going_on, limited
 from hackathon.prediction.mixture import NINETY, USUAL, Component, mixture, quantile, scaled
 from hackathon.prediction.physics import PHYSICS, Physics, step_model
 from hackathon.prediction.rows import STRONG, WEAK, MeasuredSize, Series
@@ -159,7 +159,7 @@ def _widened(found: Outlook, series: Series, rows: Sequence[MeasuredSize], size:
         chance, limits = limited(rows, size, series.mode, value, half_width)
         parts = _beside(parts, limits, chance)
         value = value if bends(rows) is None else Outlook(parts, found.basis).log_cost
-        room = min(1.0, half_width / EXACT)
+        room = min(1.0, half_width / EXPLAINED)
         share = GOING_ON[STRONG if series.mode == STRONG else WEAK]
         parts = _beside(parts, going_on(rows, size, series.mode), room * share)
     if boundary:

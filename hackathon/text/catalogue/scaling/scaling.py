@@ -94,8 +94,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{processes} プロセスでの予測: 効率 {efficiency}（90 % 区間 {low}〜{high}）",
     ),
     "predicted_range": (
-        "predicted at {processes} processes: efficiency {efficiency} ({low} to {high}; hackathon predict says why this is "
-        "no 90 % interval)",
+        "predicted at {processes} processes: efficiency {efficiency} ({low} to {high}; hackathon predict says why this "
+        "is a range and not a 90 % interval)",
         "{processes} プロセスでの予測: 効率 {efficiency}（範囲 {low}〜{high}。90 % 区間でない理由は hackathon predict で表示）",
     ),
     # the plot
