@@ -7,12 +7,13 @@ from typing import Any
 
 from hackathon.prediction.advice import advice
 from hackathon.prediction.flags import flags, good_rows, outliers
+from hackathon.prediction.history import HISTORY
 from hackathon.prediction.laws import LAWS, beside
 from hackathon.prediction.mixture import weights
 from hackathon.prediction.next_run import next_run
 from hackathon.prediction.outlook import ACROSS_NODES, BASELINE, IN_NODE, MEASURED, Outlook, outlook
 from hackathon.prediction.physics import PHYSICS, Physics
-from hackathon.prediction.rows import TIMES, Flag, MeasuredSize, Series
+from hackathon.prediction.rows import STRONG, TIMES, Flag, MeasuredSize, Series
 from hackathon.prediction.training import GIVEN, RANGE, Goal, Training, ValueRange, training
 from hackathon.scaling.table import TARGET
 from hackathon.text.errors import RequestError
@@ -21,8 +22,14 @@ from hackathon.text.messages import message
 SCHEMA_VERSION = 1
 LARGEST = 10**9
 """Processes that are predicted at most."""
+LEVEL = 0.9
+"""Of an interval whose level was validated."""
+LEAST_ROWS = 3
+"""Good rows from which on it was."""
 FAR = 4
 """Times the largest measured size beyond which a prediction is told to be an extrapolation."""
+CONTRADICTING = ("slow", "fast", "inconsistent", "superlinear")
+"""Flags of rows that contradict the others."""
 Price = Callable[[int, float, int | None], tuple[float | None, float | None]]
 """Processes, cost relative to the base's, nodes → seconds and tokens of a run; None is not known."""
 TokensOf = Callable[[int], float]
@@ -113,6 +120,7 @@ def _entry(
     ends = [series.value(size / math.exp(bound), size) for bound in look.bounds]
     value = look.row.value if look.row and look.row.value is not None else series.value(size / cost, size)
     nodes = look.row.nodes if look.row else math.ceil(size / series.per_node) if series.per_node else None
+    unknown = _not_validated(series, rows, found, size, look)
     trained = _training(series, known, size, ValueRange(value, min(ends), max(ends)), nodes)
     seconds, tokens = (known.price or _own_time(series))(size, cost / rows[0].cost, nodes)
     return {
@@ -121,13 +129,41 @@ def _entry(
         "low": min(ends),
         "high": max(ends),
         "efficiency": rows[0].cost / cost,
+        "level": LEVEL if unknown is None else None,
         "basis": look.basis,
         "seconds": seconds,
         "tokens": tokens,
         "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
-        "warnings": [*_warnings(series, rows, size, look, known), *_batch_warning(trained, known.goal), *general],
+        "warnings": [
+            *_warnings(series, rows, size, look, known),
+            *([_range_warning(unknown)] if unknown not in (None, MEASURED) else []),
+            *_batch_warning(trained, known.goal),
+            *general,
+        ],
         "training": trained.to_json() if trained is not None else None,
     }
+
+
+def _not_validated(
+    series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook
+) -> str | None:
+    """Return why nobody knows how often such an interval holds; None where studies of other sources told."""
+    reasons = {
+        MEASURED: look.basis == MEASURED,
+        "boundary": look.crossing and look.basis not in (HISTORY, PHYSICS),
+        "simulated": look.basis == PHYSICS,
+        "rows": any(flag.kind in CONTRADICTING for flag in found),
+        "few": look.basis != HISTORY and len(rows) < LEAST_ROWS,
+        "below": size < rows[0].processes,
+        "strong": series.mode == STRONG,
+        "layout": look.basis != HISTORY and series.per_node is None,
+        "far": size > FAR * rows[-1].processes,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def _range_warning(reason: str | None) -> str:
+    return f"not-validated: {message(f'predict.range_{reason}')}"
 
 
 def _training(series: Series, known: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:

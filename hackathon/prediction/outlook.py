@@ -3,13 +3,14 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from hackathon.prediction.flags import FALL
 from hackathon.prediction.history import HISTORY, OWN, recall
-from hackathon.prediction.limits import bends, limited
+from hackathon.prediction.limits import EXPLAINED, GOING_ON, bends, going_on, limited
 from hackathon.prediction.mixture import NINETY, USUAL, Component, mixture, quantile, scaled
 from hackathon.prediction.physics import PHYSICS, Physics, step_model
-from hackathon.prediction.rows import STRONG, MeasuredSize, Series
+from hackathon.prediction.rows import STRONG, WEAK, MeasuredSize, Series
 from hackathon.prediction.shapes import CONSTANT, Place, candidates
 
 MEASURED, IN_NODE, ACROSS_NODES, BASELINE = "measured", "in-node", "across-nodes", "baseline"
@@ -17,6 +18,20 @@ BOUNDARY = ((0.005, 0.2), (0.015, 0.2), (0.035, 0.2), (0.07, 0.2), (0.2, 0.2))
 """Logarithm of the cost that the step from one node to two adds, and its weight: fifths of 100 public studies."""
 BOUNDARY_SHARE = 0.7
 """Weight of BOUNDARY beside the curve inside the node, where nothing else is known about the network."""
+SLOW_CHANCE = 0.2
+"""Chance that the network between nodes limits the program, where nothing is known about it."""
+SLOW_NETWORK = ((0.3, 0.25), (0.6, 0.25), (1.0, 0.2), (1.65, 0.3))
+"""Logarithm of the cost that the step then adds, and its weight: five of eight programs on a cloud lost 0.4 to 1.25
+(Qiao et al., Pollux, OSDI 2021: traces of AdaptDL). With SLOW_CHANCE the interval ends 80 % below the value, somewhat
+beyond the worst of them (71 %)."""
+SLOW_SPREAD = 0.05
+"""Standard deviation of these."""
+BOUNDARY_CHANCE = 0.25
+"""That a doubling of the processes is the one that leaves the first node, where nobody says how many a node holds: of
+the four doublings up to 16 processes one is."""
+BETWEEN = (math.sqrt(1.5), 3.0)
+"""Between two rows: the noise of the size itself and of the mean of its two neighbours, in units of one row's; and the
+part of the rise between them by which a curve may bend. Found on rows hidden between two others."""
 FURTHER = 0.3
 """What each further doubling of the nodes adds, in units of the step to two."""
 SINGLE = {
@@ -51,6 +66,8 @@ class Outlook:
     """Other studies that count."""
     fixed: float | None = None
     """The logarithm of the cost where it is a convention, not a mean."""
+    least: tuple[float, float] | None = None
+    """An interval that the bounds contain: knowing less never narrows them."""
     _quantiles: dict[float, float] = field(default_factory=dict, compare=False)
 
     def quantile(self, share: float) -> float:
@@ -71,7 +88,8 @@ class Outlook:
     def bounds(self) -> tuple[float, float]:
         """The interval of 90 % of the logarithm of the cost; the value lies inside."""
         low, high = (self.quantile(share) for share in NINETY)
-        return min(low, self.log_cost), max(high, self.log_cost)
+        least = self.least or (self.log_cost, self.log_cost)
+        return min(low, least[0], self.log_cost), max(high, least[1], self.log_cost)
 
 
 def outlook(
@@ -101,6 +119,9 @@ def outlook(
         return Outlook((part,), BASELINE, fixed=part.log_cost)
     places = [Place(row.processes, row.nodes) for row in reach]
     least = min((row.deviation / math.sqrt(row.repeats) for row in reach if row.deviation is not None), default=0.0)
+    fall = max((math.log(row.cost / after.cost) for row, after in itertools.pairwise(reach)), default=0.0)
+    if fall > FALL:  # the cost cannot fall: the two rows differ by their noise, √2 times that of one
+        least = max(least, fall / math.sqrt(2))
     shapes = candidates(places, [row.cost for row in reach], Place(size, nodes), series.mode)
     own_parts = tuple(mixture(shapes, least))
     basis = ACROSS_NODES if nodes is not None and nodes > 1 and not crossing else IN_NODE
@@ -121,17 +142,36 @@ def outlook(
     if crossing and physics is not None and physics.network.ratio is not None:
         longer = _by_network(rows, nodes or 1, physics.network.ratio)
         return Outlook((*scaled(longer, RATIO_SHARE), *scaled(own_parts, 1 - RATIO_SHARE)), PHYSICS, crossing=True)
-    return _with_limit(Outlook(own_parts, basis, crossing=crossing), rows, size)
+    return _widened(Outlook(own_parts, basis, crossing=crossing), series, rows, size)
 
 
-def _with_limit(found: Outlook, rows: Sequence[MeasuredSize], size: int) -> Outlook:
-    """Return the outlook with a share for a limit that no row has met; the value moves only where the rows show it."""
-    if found.crossing:
-        return found
-    low, high = found.bounds
-    chance, parts = limited(rows, size, found.log_cost, (high - low) / 2)
-    whole = (*scaled(found.components, 1 - chance), *scaled(parts, chance))
-    return Outlook(whole, found.basis, fixed=None if bends(rows) is not None else found.log_cost)
+def _widened(found: Outlook, series: Series, rows: Sequence[MeasuredSize], size: int) -> Outlook:
+    """Return the outlook with a share for what no row has met: a slow network, a limit, a loss that goes on.
+
+    The value moves only where the rows show a limit.
+    """
+    doublings = math.log2(size / rows[-1].processes)
+    boundary = 1.0 if found.crossing else 0.0 if series.per_node else 1 - (1 - BOUNDARY_CHANCE) ** doublings
+    parts, value = found.components, found.log_cost
+    if not found.crossing:
+        low, high = found.bounds
+        half_width = (high - low) / 2
+        chance, limits = limited(rows, size, series.mode, value, half_width)
+        parts = _beside(parts, limits, chance)
+        value = value if bends(rows) is None else Outlook(parts, found.basis).log_cost
+        room = min(1.0, half_width / EXPLAINED)
+        share = GOING_ON[STRONG if series.mode == STRONG else WEAK]
+        parts = _beside(parts, going_on(rows, size, series.mode), room * share)
+    if boundary:
+        start = math.log(rows[-1].cost)
+        slow = [Component(weight, start + loss, SLOW_SPREAD, "boundary") for loss, weight in SLOW_NETWORK]
+        parts = _beside(parts, slow, boundary * SLOW_CHANCE)
+    return replace(found, components=parts, fixed=value, least=found.bounds, _quantiles={})
+
+
+def _beside(parts: Sequence[Component], more: Sequence[Component], share: float) -> tuple[Component, ...]:
+    """Return components of which `more` weigh a share together."""
+    return (*scaled(parts, 1 - share), *scaled(more, share)) if share else tuple(parts)
 
 
 def _held(log_cost: float) -> float:
@@ -145,7 +185,7 @@ def _between(rows: Sequence[MeasuredSize], target: MeasuredSize) -> Component | 
             share = math.log(target.processes / row.processes) / math.log(after.processes / row.processes)
             rise = math.log(after.cost / row.cost)
             value = math.log(row.cost) + share * rise
-            return Component(1.0, value, math.hypot(USUAL, rise / 4), "between")
+            return Component(1.0, value, math.hypot(BETWEEN[0] * USUAL, rise / BETWEEN[1]), "between")
     return None
 
 
@@ -167,7 +207,8 @@ def _single(
     made = _physical(series, [row], target, parts, physics)
     if made is not None:
         return Outlook(made, PHYSICS, crossing=crossing)
-    return Outlook(tuple(scaled(parts)), BASELINE, crossing=crossing, fixed=math.log(row.cost))
+    alone = Outlook(tuple(scaled(parts)), BASELINE, crossing=crossing, fixed=math.log(row.cost))
+    return _widened(alone, series, [row], target.processes) if target.processes > row.processes else alone
 
 
 def _physical(

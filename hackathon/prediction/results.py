@@ -24,14 +24,15 @@ class _Foreseen(NamedTuple):
     efficiency: float
     low: float
     high: float
+    level: float | None
     basis: str
 
 
 def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
     """Return a study's results (DESIGN's results JSON) with `predicted` in each series' `fit`.
 
-    Entries: processes, efficiency, low and high (90 %), basis; from this study alone. A series without a fit, which has
-    fewer than three points, has none.
+    Entries: processes, efficiency, low and high, level (0.9; None where it was not validated), basis; from
+    this study alone. A series without a fit, which has fewer than three points, has none.
     """
     series = [_predicted(results, each) for each in results.get("series") or ()]
     top = _predicted(results, {"settings": {}, **results}) if "fit" in results else {}
@@ -63,7 +64,7 @@ def _entries(results: Mapping[str, Any], series: Mapping[str, Any]) -> list[dict
     entries = [
         {
             "processes": each.processes, "efficiency": scale * each.efficiency, "low": scale * each.low,
-            "high": scale * each.high, "basis": each.basis,
+            "high": scale * each.high, "level": each.level, "basis": each.basis,
         }
         for each in predictions
     ]  # fmt: skip
@@ -80,7 +81,7 @@ def _beyond(series: Series) -> tuple[MeasuredSize, MeasuredSize, tuple[_Foreseen
     predictions = []
     for each in found.predictions:
         low, high = sorted(each["efficiency"] * ratio for ratio in _ratios(found.series.meaning, each))
-        predictions.append(_Foreseen(each["processes"], each["efficiency"], low, high, each["basis"]))
+        predictions.append(_Foreseen(each["processes"], each["efficiency"], low, high, each["level"], each["basis"]))
     return found.rows[0], found.rows[-1], tuple(predictions)
 
 

@@ -55,13 +55,17 @@ def _table(predictions: Iterable[Mapping[str, Any]], unit: str) -> list[str]:
     keys = ["processes", "value", "interval", "efficiency"]
     keys += [key for key in ("seconds", "tokens") if any(each[key] is not None for each in predictions)]
     heads = [message(f"predict.column_{key}") for key in (*keys, "basis")]
+    validated = [each["level"] is not None for each in predictions]
+    if not all(validated):
+        heads[2] = message("predict.column_range")
     heads[1] += f" [{printable(unit)}]" if unit else ""
     rows = [heads]
+    mark = "" if all(validated) else message("predict.nine_of_ten")
     for each in predictions:
         cells = {
             "processes": str(each["processes"]),
             "value": number(each["value"]),
-            "interval": f"{number(each['low'])} – {number(each['high'])}",
+            "interval": f"{number(each['low'])} – {number(each['high'])}{mark if each['level'] is not None else ''}",
             "efficiency": percent(each["efficiency"]),
             "seconds": _time(each["seconds"]),
             "tokens": number(each["tokens"], 3),

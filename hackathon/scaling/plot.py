@@ -185,6 +185,7 @@ def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
 def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     points = points_of(results)
     band = [row for each in series_of(results) for row in _band(each)]
+    validated = all(entry["level"] is not None for each in series_of(results) for entry in _next(each))
     sizes = sorted({*(point["processes"] for point in points), *(row["processes"] for row in band)}) or [1]
     bases = _bases(results) or [sizes[0]]
     # A study of one size still needs an axis with two ends.
@@ -201,7 +202,7 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     return {
         "title": plain(title),
         "subtitle": (message("scaling.plot_subtitle", metric=metric, base=base) if base else "")
-        + (message("scaling.plot_predicted") if band else ""),
+        + (message("scaling.plot_predicted" if validated else "scaling.plot_predicted_range") if band else ""),
         "base": bases[0],
         "x_domain": [low / 2**0.15, high * 2**0.15],
         "x_ticks": sizes,
@@ -215,7 +216,7 @@ def _band(series: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the predicted efficiency and speed-up with intervals, from the largest point to twice its size."""
     base = series["base_processes"]
     known = believed(series["points"])
-    predicted = ((series.get("fit") or {}).get("predicted") or [])[:1]
+    predicted = _next(series)
     if not (base and known and predicted):
         return []
     last = known[-1]
@@ -225,6 +226,11 @@ def _band(series: Mapping[str, Any]) -> list[dict[str, Any]]:
         share = row["processes"] / base
         row |= {"speedup": row["efficiency"] * share, "slow": row["low"] * share, "fast": row["high"] * share}
     return rows
+
+
+def _next(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the prediction for the next size, which the plot has; nothing without one."""
+    return list(((series.get("fit") or {}).get("predicted") or [])[:1])
 
 
 def _bases(results: Mapping[str, Any]) -> list[int]:

@@ -222,7 +222,7 @@ def fit_sentences(results: Mapping[str, Any]) -> list[str]:
         return []
     return [_law_sentence(found)] + [
         message(
-            "scaling.predicted",
+            "scaling.predicted" if entry["level"] is not None else "scaling.predicted_range",
             processes=entry["processes"],
             efficiency=percent(entry["efficiency"]),
             low=percent(entry["low"]),

@@ -1,12 +1,16 @@
 """How far predictions of throughput are off on public scaling studies, and how often their intervals hold.
 
     python tests/bench/bench_predict.py [--cases] [--nested]
+    python tests/bench/bench_predict.py --sources TABLE.csv
 
 `--nested`: the constants that were chosen on this table are chosen anew without the clusters that are judged.
+`--sources`: another table (columns source,model,hw,mode,gpus,value,unit,nodes,group), one line for each source and each
+group of a source: the three smallest sizes known, the next and the largest one asked for.
 Prints figures, judges nothing. Each case hides every row from the predicted size on; history never holds the study
 itself. The table (`tests/samples/prediction/scaling.csv`) names the source of each series. Beside: constant efficiency.
 """
 
+import csv
 import itertools
 import random
 import statistics
@@ -46,6 +50,10 @@ class Outcome:
     constant: float
     held: bool
     half_width: float
+    level: float | None
+    linear: float
+    """What a line through the last two rates is off."""
+    usl: float | None
 
 
 def size_at(study: Series, nodes: float) -> MeasuredSize | None:
@@ -119,7 +127,13 @@ def outcome(case: Case) -> Outcome:
     error = faster - 1  # of the rate, where values are times too
     constant = case.truth.cost / case.known.rows[-1].cost - 1
     width = (entry["high"] - entry["low"]) / 2 / predicted
-    return Outcome(case, error, constant, entry["low"] <= truth <= entry["high"], width)
+    last, before = case.known.rows[-1], case.known.rows[-2] if len(case.known.rows) > 1 else None
+    slope = (last.rate - before.rate) / (last.processes - before.processes) if before else last.rate / last.processes
+    straight = last.rate + slope * (case.truth.processes - last.processes)
+    (usl,) = found.json["beside"]["usl"]
+    law = None if usl is None else (truth / usl if is_time(case.known.unit) else usl / truth) - 1
+    held = entry["low"] <= truth <= entry["high"]
+    return Outcome(case, error, constant, held, width, entry["level"], straight / case.truth.rate - 1, law)
 
 
 def line(title: str, found: Sequence[Outcome]) -> None:
@@ -255,7 +269,51 @@ def simulated_steps() -> None:
         )
 
 
+def of_sources(path: Path) -> dict[tuple[str, str], list[Series]]:
+    """Return (source, group) → its series."""
+    lines: dict[tuple[str, ...], list[MeasuredValue]] = {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            key = tuple(row[name] for name in ("source", "group", "mode", "unit", "model", "hw", "precision"))
+            nodes = int(row["nodes"]) if row["nodes"] else None
+            lines.setdefault(key, []).append(MeasuredValue(int(row["gpus"]), float(row["value"]), nodes))
+    found: dict[tuple[str, str], list[Series]] = {}
+    for (source, group, mode, unit, *words), values in lines.items():
+        # these tables have the rate of all workers together where they say steps per second
+        made = series(" | ".join(words), mode, "samples/s" if unit == "step/s" else unit, values)
+        found.setdefault((source, group), []).append(made)
+    return found
+
+
+def by_source(path: Path) -> None:
+    """Print error and coverage of each source and group, and of all of them."""
+    for title, place in (("three smallest sizes → next", 3), ("three smallest sizes → largest", -1)):
+        print(title)
+        groups = {
+            key: [outcome(hidden(study, study.rows[:3], study.rows[place])) for study in made if len(study.rows) > 3]
+            for key, made in of_sources(path).items()
+        }
+        every = [each for found in groups.values() for each in found]
+        for (source, group), found in [*groups.items(), (("all", ""), every)]:
+            if not found:
+                continue
+            figures = []
+            for name in ("error", "linear", "usl", "constant"):
+                errors = [abs(value) for each in found if (value := getattr(each, name)) is not None]
+                mean, middle = 100 * statistics.mean(errors), 100 * statistics.median(errors)
+                figures.append(f"{name} {mean:.1f} / {middle:.1f}")
+            held, width = sum(each.held for each in found), statistics.median(each.half_width for each in found)
+            called = [each.held for each in found if each.level is not None]
+            print(
+                f"  {len(found):3} {' '.join([source[-50:], group]):66} {', '.join(figures)} %; held {held} of "
+                f"{len(found)}, half width {100 * width:.0f} %; called 90 %: {sum(called)} of {len(called)}"
+            )
+
+
 def main() -> None:
+    if "--sources" in sys.argv:
+        by_source(Path(sys.argv[sys.argv.index("--sources") + 1]))
+        return
     show = "--cases" in sys.argv
     everything = read_table(TABLE).series
     print(f"{len(everything)} series, {sum(len(each.rows) for each in everything)} rows\n")

@@ -199,7 +199,7 @@ def test_the_json_has_what_the_contract_says() -> None:
     ]  # fmt: skip
     assert [each["processes"] for each in told["predictions"]] == [16, 32, 4]
     assert list(told["predictions"][0]) == [
-        "processes", "value", "low", "high", "efficiency", "basis", "seconds", "tokens", "shapes", "warnings",
+        "processes", "value", "low", "high", "efficiency", "level", "basis", "seconds", "tokens", "shapes", "warnings",
         "training",
     ]  # fmt: skip
     assert list(told["beside"]) == ["amdahl", "gustafson", "usl", "constant_efficiency"]

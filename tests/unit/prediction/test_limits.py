@@ -52,7 +52,7 @@ def test_rows_that_one_curve_meets_exactly_leave_no_room() -> None:
     assert bends(linear.rows) is not None
     (entry,) = forecast(linear, [32], advise=False).predictions
     assert entry["value"] == pytest.approx(32 / (1 + 0.05 * 31), rel=0.01)
-    assert limited(linear.rows, 32, 0.5, 0.0)[0] == 0.0
+    assert limited(linear.rows, 32, "weak", 0.5, 0.0)[0] == 0.0
 
 
 def test_a_limit_widens_to_the_slow_side_only() -> None:

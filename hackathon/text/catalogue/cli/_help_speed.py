@@ -118,7 +118,7 @@ SPEED: dict[str, tuple[str, str]] = {
     ),
     "predict_short": ("Predict throughput at sizes that were not measured.", "測定していない規模の性能を予測する"),
     "predict_help": (
-        "Predict value, 90 % interval and efficiency at process counts that were not measured. SOURCE is a study of this "
+        "Predict value, interval and efficiency at process counts that were not measured. SOURCE is a study of this "
         "project (default: the newest), a CSV table with the columns processes,value and optionally "
         "nodes,repeat,mode,unit,series, or - for a table on standard input. Rows that contradict the others are reported. "
         "The last line names the run that would narrow the interval most. With --async, predict a parameter server's "
@@ -129,7 +129,7 @@ SPEED: dict[str, tuple[str, str]] = {
         "  hackathon predict table.csv --processes 64 --processes-per-node 4\n"
         "  hackathon predict table.csv --processes 64 --history former.csv --json\n"
         "  hackathon predict --async --workers 8,16,64 --target-batch 256",
-        "測定していないプロセス数での値、90 % 区間、効率を予測します。予測元には、このプロジェクトの測定（既定は最新）、列 "
+        "測定していないプロセス数での値、区間、効率を予測します。予測元には、このプロジェクトの測定（既定は最新）、列 "
         "processes,value（任意: nodes,repeat,mode,unit,series）の CSV 表、または標準入力の表を表す - を指定します。"
         "他と矛盾する行も表示します。最後の行は、区間を最も狭める次の測定です。--async では、レシピ async-sgd の 1 ワーカーの実行から、"
         "パラメータサーバーの 1 エポックの時間、ミニバッチ、遅延を予測します。\n"

@@ -93,6 +93,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "predicted at {processes} processes: efficiency {efficiency} ({low} to {high} with 90 % probability)",
         "{processes} プロセスでの予測: 効率 {efficiency}（90 % 区間 {low}〜{high}）",
     ),
+    "predicted_range": (
+        "predicted at {processes} processes: efficiency {efficiency} ({low} to {high}; hackathon predict says why this "
+        "is a range and not a 90 % interval)",
+        "{processes} プロセスでの予測: 効率 {efficiency}（範囲 {low}〜{high}。90 % 区間でない理由は hackathon predict で表示）",
+    ),
     # the plot
     "plot_speedup": ("Speed-up", "速度向上率"),
     "plot_efficiency": ("Parallel efficiency", "並列効率"),
@@ -104,6 +109,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{metric} · 基準 {base} プロセス · 点: 各実行、線: 中央値",
     ),
     "plot_predicted": (" · dashed: predicted, 90 %", " · 破線: 予測（90 % 区間）"),
+    "plot_predicted_range": (" · dashed: predicted, a range", " · 破線: 予測（範囲）"),
     "plot_no_font": (
         "no Japanese font was found, so the labels of the plot are in English",
         "日本語を含むフォントが見つからないため、図のラベルを英語にしました",
