@@ -219,7 +219,7 @@ def small_disk(path: Path) -> bool:
     return subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=1777", "tmpfs", str(path)]).returncode == 0
 
 
-@pytest.mark.parametrize(("campaign", "failure"), CASES, indirect=["campaign"])
+@pytest.mark.parametrize(("campaign", "failure"), CASES, indirect=["campaign"], scope="module")
 def test_the_part_and_the_rank_are_named(failure: Failure, campaign: Campaign) -> None:
     if failure.needs:
         pytest.importorskip(failure.needs)
