@@ -154,13 +154,13 @@ class Planner:
         fine = lattice
         if not isinstance(fine, LinearLattice):
             fine = LinearLattice(self.blocks, self.request.devices, self.blocks.order("depth"))
-        coarse = [each for each in (self._coarse(lattice, GROUPS), self._coarse(lattice, COARSE)) if each is not None]
+        coarse = [each for each in (self._coarse(fine, GROUPS), self._coarse(fine, COARSE)) if each is not None]
         coarse = coarse if lattice.size > EXACT_CUTS else [*coarse, lattice]
         deadline = min(self.deadline, time.monotonic() + 0.3 * self._left())
         search = ShapeSearch(coarse, fine, self.memories, self.whole, self.request.objective, self.costed, deadline)
         for plan in search.plans(self.best):
             self._offer(plan)
-        if self.best is None or self.exact or (self.whole.same_replicas and self.whole.stages):
+        if self.best is None or self.exact or fine is not lattice or (self.whole.same_replicas and self.whole.stages):
             return
         # the search for the replicas of the best plan alone, as a request for them runs it
         replicas = tuple(self.best.replicas)
