@@ -1,6 +1,6 @@
 """Speed and gaps of `hackathon plan` as ratios to its targets, and brute force in full. Prints, judges nothing.
 
-    python tests/bench/bench_plan.py [speed] [gaps] [oracle] [--chains N] [--seconds N]
+    python tests/bench/bench_plan.py [speed] [gaps] [shapes] [oracle] [--chains N] [--seconds N]
 
 Seconds are those of the processor: `--seconds` of the search counts them too here, so that other work on the machine
 does not change a result.
@@ -23,6 +23,7 @@ from hackathon.parallel.plan.devices import devices_of  # noqa: E402
 from hackathon.parallel.plan.graph import graph_of  # noqa: E402
 from hackathon.parallel.plan.plan import make_plan  # noqa: E402
 from hackathon.parallel.plan.request import PlanRequest, PlanResult  # noqa: E402
+from support.plan_graphs import transformer  # noqa: E402
 from support.plan_oracle import Oracle, random_devices, random_graph  # noqa: E402
 
 
@@ -33,11 +34,13 @@ def main() -> None:
     parser.add_argument("--chains", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=10.0, help="time of the search for each chain of `gaps`")
     given = parser.parse_args()
-    parts = given.parts or ["speed", "gaps", "oracle"]
+    parts = given.parts or ["speed", "gaps", "shapes", "oracle"]
     if "speed" in parts:
         speed()
     if "gaps" in parts:
         gaps(given.chains, given.seconds)
+    if "shapes" in parts:
+        shapes(given.seconds)
     if "oracle" in parts:
         oracle()
 
@@ -110,6 +113,30 @@ def gaps(chains: int, limit: float) -> None:
     nine = sorted(found)[int(0.9 * len(found))]
     print(f"step: {len(found)} chains, {proven} proven, gap median {statistics.median(found):.2f} %, 90 % {nine:.2f} %,"
           f" worst {max(found):.2f} %, longest {most:.1f} s")  # fmt: skip
+
+
+def shapes(limit: float) -> None:
+    """Print the step of the search without given stages, as a ratio to the best one with equal replicas."""
+    sizes = ((16, 12), (27, 11), (32, 11))
+    graphs = [(f"transformer of {layers}", transformer(layers), memory) for layers, memory in sizes]
+    graphs += [(f"chain of {count}", chain(random.Random(count), count), 6) for count in (100, 400, 1500)]
+    for name, graph, memory in graphs:
+        devices = {
+            "count": 8, "memory": memory * sum(each["parameters"] for each in graph["operators"]) / 8,
+            "bandwidth": 25e9, "latency": 1e-5,
+        }  # fmt: skip
+        free, took = timed(graph, devices, 16, "step", recompute="auto", seconds=limit)
+        values = [
+            result.value
+            for stages, count in ((8, 1), (7, 1), (6, 1), (4, 2), (2, 4))
+            for result, _ in [
+                timed(graph, devices, 16, "step", recompute="auto", seconds=limit, stages=stages, replicas=(count,))
+            ]
+            if result.value is not None
+        ]
+        ratio = f"{free.value / min(values):.4f}" if free.value and values else "no plan"
+        print(f"{name}: {free.value or 0:.5g} s, {ratio} of the best with equal replicas, gap"
+              f" {100 * (free.gap or 0):.1f} %, {took:.1f} s", flush=True)  # fmt: skip
 
 
 def oracle() -> None:

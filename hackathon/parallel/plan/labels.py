@@ -1,7 +1,7 @@
 """What the search remembers of the stages that it has placed, and by which steps it goes on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hackathon.parallel.plan.order import in_flight, warm_up_before
 
@@ -21,6 +21,45 @@ class Shape:
     candidates: tuple[int, ...] | None = None
     """Replicas that are tried; None: all."""
 
+    @property
+    def most_replicas(self) -> int:
+        """The most replicas that a stage may have."""
+        if self.replicas is not None:
+            return max(self.replicas)
+        if self.same_replicas is not None:
+            return self.same_replicas
+        return max(1, min(self.devices - (self.stages or 1) + 1, self.micro_batches))
+
+    @property
+    def rounds(self) -> float:
+        """Passes each way, at least, that the busiest rank makes through an equal share of the work."""
+        replicas = self.replicas or (self.same_replicas,) * (self.stages or 0)
+        if not replicas or (self.same_replicas is not None and self.stages is None):
+            return self.micro_batches / self.devices
+        return 1 / sum(1 / -(-self.micro_batches // (each or 1)) for each in replicas)
+
+    def tight(self) -> "Shape":
+        """Return the same shape without devices that no plan can use."""
+        if self.replicas is not None:
+            most = sum(self.replicas)
+        elif self.same_replicas is not None:
+            most = self.same_replicas * (self.stages or max(1, self.devices // self.same_replicas))
+        else:
+            most = self.micro_batches * (self.stages or self.devices)
+        return replace(self, devices=min(self.devices, most))
+
+    def without_stages(self, most_labels: int) -> "Shape":
+        """Return a shape that also holds the plans of this one from which stages were taken out."""
+        candidates = self.candidates
+        if self.replicas is not None:
+            candidates = tuple(sorted(set(self.replicas)))
+        elif self.stages is not None and self.same_replicas is None:
+            candidates = tuple(range(1, self.most_replicas + 1))
+        most = len(self.replicas) if self.replicas is not None else self.stages
+        # equal replicas on just enough devices leave no more stages; else both have to be counted
+        counted = most is not None and self.same_replicas is None and most * self.devices <= most_labels
+        return replace(self, stages=None, replicas=None, candidates=candidates, most_stages=most if counted else None)
+
     def choices(self, placed: int, devices: int) -> list[int]:
         """Return the replicas that the next stage may have, `placed` stages with `devices` devices being behind it."""
         left = min(self.devices - devices, self.micro_batches)
@@ -37,6 +76,15 @@ class Shape:
     def complete(self, placed: int) -> bool:
         """Return whether a plan may have so many stages."""
         return placed > 0 and (self.stages is None or placed == self.stages)
+
+    def allows(self, replicas: Sequence[int]) -> bool:
+        """Return whether a plan may have these replicas of its stages, first to last."""
+        placed = devices = 0
+        for each in reversed(replicas):
+            if each not in self.choices(placed, devices):
+                return False
+            placed, devices = placed + 1, devices + each
+        return self.complete(placed)
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,10 @@ class LinearLattice(Lattice):
     def members(self, start: int, end: int) -> tuple[int, ...]:
         return tuple(sorted(member for group in self.groups[start:end] for member in group))
 
+    def passes(self, start: int, end: int) -> float:
+        """Return the seconds of one forward and one backward pass of all operators between two cuts."""
+        return float(self._passes[end] - self._passes[start])
+
     def _sum(self) -> None:
         operators = self.graph.operators
         fields: dict[str, Array] = {}

@@ -41,7 +41,7 @@ def make_plan(request: PlanRequest) -> PlanResult:
     alternatives = others.all()
     deadline = float("inf") if request.seconds is None else time.monotonic() + request.seconds
     planner = Planner(request, blocks, shape, costed, deadline)
-    admissible = [each for each in alternatives.values() if each.feasible and allowed(shape, each)]
+    admissible = [each for each in alternatives.values() if each.feasible and shape.allows(each.replicas)]
     found = planner.search(admissible)
     if found.plan is None:
         complete = found.complete or _one_never_fits(request)
@@ -63,16 +63,6 @@ def shape_of(request: PlanRequest, blocks: int) -> "Shape":
         replicas=several or None,
         same_replicas=request.replicas[0] if len(request.replicas) == 1 and not several else None,
     )
-
-
-def allowed(shape: "Shape", plan: CostedPlan) -> bool:
-    """Return whether a plan has the stages and replicas that a shape asks for."""
-    placed = devices = 0
-    for replicas in reversed(plan.replicas):
-        if replicas not in shape.choices(placed, devices):
-            return False
-        placed, devices = placed + 1, devices + replicas
-    return shape.complete(placed)
 
 
 def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int | None]:

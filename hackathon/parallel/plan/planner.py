@@ -7,19 +7,21 @@ from dataclasses import dataclass, replace
 from hackathon.parallel.plan.bound import value_of
 from hackathon.parallel.plan.coarsen import Blocks, merged
 from hackathon.parallel.plan.cost import CostedPlan, Stage
-from hackathon.parallel.plan.improve import improved
+from hackathon.parallel.plan.improve import Descent
 from hackathon.parallel.plan.labels import Shape, TooManyLabels
 from hackathon.parallel.plan.lattice import IdealLattice, Lattice, LinearLattice, RelaxedLattice
 from hackathon.parallel.plan.lighten import lightened
 from hackathon.parallel.plan.passes import Memories, OutOfTime
 from hackathon.parallel.plan.request import PlanRequest
-from hackathon.parallel.plan.search import TIE, Boxes, Costed, Search
+from hackathon.parallel.plan.search import MOST_LABELS, TIE, Boxes, Costed, Search
+from hackathon.parallel.plan.shapes import ShapeSearch
 from hackathon.parallel.plan.step_search import bound_of_steps, least_step
 
 EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400, 1200, 64, 22
 """Cuts searched as they are; ideals; groups of a coarser chain; zones of a bound; cuts and groups of `step`."""
-FEW_DEVICES, MOST_DEVICES = 16, 256
-"""Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for."""
+FEW_DEVICES, MOST_DEVICES, GROUPS = 16, 256, 80
+"""Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for; groups among
+which cuts for given replicas are looked for first."""
 GOOD_GAP, FIRST = 0.02, 160
 """Gap with which no better plan is looked for in large graphs; groups with which a first plan that fits is found."""
 
@@ -37,11 +39,16 @@ class Findings:
 class Planner:
     """The searches for one request."""
 
-    def __init__(self, request: PlanRequest, blocks: Blocks, shape: Shape, costed: Costed, deadline: float) -> None:
+    def __init__(
+        self, request: PlanRequest, blocks: Blocks, shape: Shape, costed: Costed, deadline: float, *,
+        helps: bool = False,
+    ) -> None:  # fmt: skip
+        """`helps`: whether another planner goes on with what this one finds."""
+        self.helps = helps
         self.request, self.blocks, self.costed, self.deadline = request, blocks, costed, deadline
         self.memories = Memories(request.devices, request.recompute, request.offload)
         self.exact = request.seconds is None
-        self.whole = shape
+        self.whole = shape = shape.tight()
         self.narrowed = shape.devices > FEW_DEVICES
         self.shape = shape
         if self.narrowed and shape.replicas is None and shape.same_replicas is None:
@@ -54,6 +61,7 @@ class Planner:
         self.basis = "relaxation"
         self.covers_all = True
         self._made: list[Lattice] = []
+        self._coarser: dict[tuple[int, int], Lattice] = {}
 
     # ---- what all objectives share
 
@@ -71,12 +79,16 @@ class Planner:
             self._offer(plan)
         lattices = self._made = self._made or self._lattices()
         exhaustive = len(lattices) == 1 and self.covers_all
+        large = lattices[0].size > STEP_CUTS
+        if large:
+            self._shapes(lattices)
         proven_empty = False
         for lattice in lattices:
-            proven_empty = self._loads(lattice, exhaustive) and exhaustive
+            if lattice is lattices[0] or self.best is None or self.request.objective == "max-load":
+                proven_empty = self._loads(lattice, exhaustive) and exhaustive
         if self.best is None and proven_empty:
             return Findings(None, 0.0, "search", True)
-        if not self.covers_all and self.best is not None and not self._done():
+        if not self.covers_all and self.best is not None and not self._done() and not self.helps:
             self._light_bound()
         if self.request.objective == "fill":
             for lattice in lattices:
@@ -85,6 +97,8 @@ class Planner:
             self._offer_others(lattices)
             for lattice in lattices:
                 self._steps(lattice, exhaustive)
+        if not large and not self._done():
+            self._shapes(lattices)
         return Findings(self.best, min(self.bound, self.value), self.basis, False)
 
     def _offer(self, plan: CostedPlan | None) -> None:
@@ -123,13 +137,40 @@ class Planner:
         """Return the same order with fewer cuts; None if there are few already, or cuts are not in one order."""
         if not isinstance(lattice, LinearLattice) or lattice.size <= most + 1:
             return None
-        weights = [
-            sum(
-                self.blocks.graph.operators[each].forward + self.blocks.graph.operators[each].backward for each in group
-            )
-            for group in lattice.groups
-        ]
-        return lattice.at(merged(weights, most))
+        key = id(lattice), most
+        if key not in self._coarser:
+            operators = self.blocks.graph.operators
+            weights = [
+                sum(operators[each].forward + operators[each].backward for each in group) for group in lattice.groups
+            ]
+            self._coarser[key] = lattice.at(merged(weights, most))
+        return self._coarser[key]
+
+    def _shapes(self, lattices: list[Lattice]) -> None:
+        """Offer plans with equal replicas of all stages, and with what is next to them."""
+        if self.helps or self.whole.replicas is not None or self.whole.devices > MOST_DEVICES:
+            return
+        lattice = lattices[0]
+        fine = lattice
+        if not isinstance(fine, LinearLattice):
+            fine = LinearLattice(self.blocks, self.request.devices, self.blocks.order("depth"))
+        coarse = [each for each in (self._coarse(fine, GROUPS), self._coarse(fine, COARSE)) if each is not None]
+        coarse = coarse if lattice.size > EXACT_CUTS else [*coarse, lattice]
+        deadline = min(self.deadline, time.monotonic() + 0.3 * self._left())
+        search = ShapeSearch(coarse, fine, self.memories, self.whole, self.request.objective, self.costed, deadline)
+        for plan in search.plans(self.best):
+            self._offer(plan)
+        if self.best is None or self.exact or fine is not lattice or (self.whole.same_replicas and self.whole.stages):
+            return
+        # the search for the replicas of the best plan alone, as a request for them runs it
+        replicas = tuple(self.best.replicas)
+        shape = replace(self.whole, stages=len(replicas), replicas=replicas, same_replicas=None)
+        other = Planner(
+            self.request, self.blocks, shape, self.costed,
+            min(self.deadline, time.monotonic() + 0.4 * self._left()), helps=True,
+        )  # fmt: skip
+        other._made, other.covers_all, other._coarser = lattices, self.covers_all, self._coarser
+        self._offer(other.search([self.best]).plan)
 
     def _simple_bound(self) -> float:
         """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
@@ -139,13 +180,12 @@ class Planner:
             sum(again * operators[each].forward + operators[each].backward for each in members)
             for members in self.blocks.members
         ]
-        devices = self.whole.devices
-        most = min(devices, m)
+        devices, most = self.whole.devices, self.whole.most_replicas
         if self.request.objective == "step":
             longest: list[float] = []
             for number, seconds in enumerate(work):
                 longest.append(seconds + max((longest[each] for each in self.blocks.before[number]), default=0.0))
-            return max(m * sum(work) / devices, max(work) * -(-m // most), *longest) * (1 - TIE)
+            return max(self.whole.rounds * sum(work), max(work) * -(-m // most), *longest) * (1 - TIE)
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
 
@@ -154,8 +194,8 @@ class Planner:
         for objective in ("max-load", "fill"):
             request = replace(self.request, objective=objective, seconds=self.request.seconds or 1.0)
             deadline = min(self.deadline, time.monotonic() + 0.1 * min(self._left(), 60.0))
-            other = Planner(request, self.blocks, self.whole, self.costed, deadline)
-            other._made, other.covers_all = lattices, self.covers_all
+            other = Planner(request, self.blocks, self.whole, self.costed, deadline, helps=True)
+            other._made, other.covers_all, other._coarser = lattices, self.covers_all, self._coarser
             self._offer(other.search([]).plan)
 
     def _light_bound(self) -> None:
@@ -167,7 +207,7 @@ class Planner:
             return
         lattice = IdealLattice(lighter[0], self.request.devices, lighter[1])
         lattice.relaxed = True
-        share = 1.0 if self.exact else 0.3
+        share = 1.0 if self.exact else 0.6
         deadline = min(self.deadline, time.monotonic() + share * self._left())
         search, upper = self._on(lattice, self._free(), deadline), self.value * (1 + 4 * TIE)
         try:
@@ -239,9 +279,7 @@ class Planner:
 
     def _free(self) -> Shape:
         """Return a shape that holds all plans from which stages were taken out."""
-        return (
-            replace(self.whole, stages=None, replicas=None) if self.whole.replicas else replace(self.whole, stages=None)
-        )
+        return self.whole.without_stages(MOST_LABELS // 2)
 
     # ---- fill
 
@@ -288,7 +326,8 @@ class Planner:
             self._offer(least_step(self._on(coarse, self.shape, deadline), self.best).plan)
         if self.best is not None and isinstance(lattice, LinearLattice) and not self._done() and not small:
             deadline = min(self.deadline, time.monotonic() + 0.9 * min(self._left(), 60.0))
-            for plan in improved(self.best, lattice, self.costed, deadline):
+            descent = Descent(lattice, self.memories, "step", self.costed, deadline)
+            for plan in descent.improved(self.best):
                 self._offer(plan)
         if not self.narrowed and lattice.size <= 600 and not self._done():
             found = least_step(self._on(lattice, self.shape), self.best)

@@ -72,6 +72,13 @@ class Search:
         except (OutOfTime, TooManyLabels):
             return replace(sure, bound=first.bound)
 
+    def exact_load(self) -> CostedPlan | None:
+        """Return the plan of least max-load that fits, for a shape of few labels.
+
+        Raises OutOfTime and TooManyLabels.
+        """
+        return self._least_load(float("inf"), "exact").plan
+
     def sure_load(self) -> CostedPlan | None:
         """Return a plan of low max-load that fits, if one is found with the most memory that a stage could need.
 

@@ -1,0 +1,147 @@
+"""Plans of one choice of replicas after another: equal ones first, then what is next to the best."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from hackathon.parallel.plan.bound import value_of
+from hackathon.parallel.plan.cost import CostedPlan
+from hackathon.parallel.plan.improve import Descent
+from hackathon.parallel.plan.labels import Shape, TooManyLabels
+from hackathon.parallel.plan.lattice import Lattice, LinearLattice
+from hackathon.parallel.plan.passes import Memories, OutOfTime
+from hackathon.parallel.plan.search import Costed, Search
+from hackathon.parallel.plan.step_search import bound_of_steps
+
+MOST_SHAPES, MOST_STARTS, NEAR = 400, 3, 1.1
+"""Choices of replicas looked at; those whose cuts are moved, and how much worse than the best they may be before."""
+
+Replicas = tuple[int, ...]
+"""Of each stage, first to last."""
+
+
+class ShapeSearch:
+    """Good plans for given replicas of each stage, by a dynamic programme over few cuts and moves of these cuts."""
+
+    def __init__(
+        self, coarse: Sequence[Lattice], fine: LinearLattice, memories: Memories, shape: Shape, objective: str,
+        costed: Costed, deadline: float,
+    ) -> None:  # fmt: skip
+        """`coarse`: cuts of the dynamic programme, the next ones where no plan fits; `fine`: cuts that are moved to."""
+        self.coarse, self.memories, self.shape, self.objective = coarse, memories, shape, objective
+        self.costed, self.deadline = costed, deadline
+        self.descent = Descent(fine, memories, objective, costed, deadline)
+        self.reach = max(1, 2 * (fine.size - 1) // max(1, coarse[0].size - 1))
+        operators = fine.graph.operators
+        self.work = sum(each.forward + each.backward for each in operators)
+        self.blocks = len(fine.blocks)
+
+    def plans(self, best: CostedPlan | None) -> Iterator[CostedPlan]:
+        """Yield plans, better and better ones of each choice of replicas, until time is over."""
+        try:
+            yield from self._plans(best)
+        except (OutOfTime, TooManyLabels):
+            pass
+
+    def _plans(self, best: CostedPlan | None) -> Iterator[CostedPlan]:
+        value = value_of(best, self.objective) if best is not None else float("inf")
+        tried: set[Replicas] = set()
+        waiting = self._equal()
+        while waiting and len(tried) < MOST_SHAPES:
+            chosen: Replicas = ()
+            for replicas in waiting:
+                tried.add(replicas)
+                if self._least(replicas) >= value or self._even(replicas) > NEAR * value:
+                    continue
+                start = self._start(replicas, few=value < float("inf"))
+                if start is None:
+                    continue
+                yield start[1]
+                if value_of(start[1], self.objective) > NEAR * value:
+                    continue
+                for plan in self._better(*start, value):
+                    yield plan
+                    if (mine := value_of(plan, self.objective)) < value:
+                        value, chosen = mine, replicas
+            waiting = [each for each in self._next(chosen) if each not in tried] if chosen else []
+
+    def _start(self, replicas: Replicas, few: bool) -> tuple[Search, CostedPlan] | None:
+        """Return the plan of least load, and the search over the cuts where it is; None where none fits.
+
+        With `few`, only the fewest cuts are tried.
+        """
+        for lattice in self.coarse[: 1 if few else None]:
+            search = Search(lattice, self.memories, self._shape(replicas), self.costed, self.deadline)
+            try:
+                found = search.exact_load()
+            except TooManyLabels:
+                continue
+            if found is not None:
+                return search, found
+        return None
+
+    def _better(self, search: Search, start: CostedPlan, value: float) -> Iterator[CostedPlan]:
+        """Yield plans near the one of least load, and for `step` near those of the least bounds."""
+        near = [start]
+        if self.objective == "step":
+            _, plans = bound_of_steps(search, value * NEAR, by_stages=True)
+            near += [each for each in map(self.costed, plans) if each.feasible]
+        near.sort(key=lambda each: value_of(each, self.objective))
+        for plan in near[:MOST_STARTS]:
+            yield plan
+            yield from self.descent.improved(plan, self.reach)
+
+    def _shape(self, replicas: Replicas) -> Shape:
+        return replace(
+            self.shape, stages=len(replicas), replicas=replicas, same_replicas=None, most_stages=None, candidates=None,
+            devices=sum(replicas),
+        )  # fmt: skip
+
+    def _least(self, replicas: Replicas) -> float:
+        """Return seconds that no plan with these replicas is below."""
+        if self.objective == "max-load":
+            return self.work / sum(replicas)
+        return self.work / sum(1 / -(-self.shape.micro_batches // each) for each in replicas)
+
+    def _even(self, replicas: Replicas) -> float:
+        """Return about what a plan takes that shares the work evenly among its ranks."""
+        share = self.work / sum(replicas)
+        if self.objective == "max-load":
+            return share
+        return (self.shape.micro_batches + (len(replicas) - 1) * sum(replicas) / len(replicas)) * share
+
+    def _equal(self) -> list[Replicas]:
+        """Return the choices of equal replicas that the shape allows, the fastest by a rule of thumb first."""
+        m, devices = self.shape.micro_batches, self.shape.devices
+        found = [
+            (replicas,) * stages
+            for stages in range(1, min(devices, self.blocks) + 1)
+            for replicas in range(1, min(devices // stages, m) + 1)
+        ]
+        return sorted(filter(self.shape.allows, found), key=lambda each: (self._even(each), each))
+
+    def _next(self, replicas: Replicas) -> list[Replicas]:
+        """Return what is one step away: a replica more, less or elsewhere; two stages as one; a stage as two."""
+        found: dict[Replicas, None] = {}
+        stages = range(len(replicas))
+
+        def with_(*changes: tuple[int, int]) -> Replicas:
+            new = list(replicas)
+            for stage, more in changes:
+                new[stage] += more
+            return tuple(new)
+
+        for a in stages:
+            found[with_((a, 1))] = found[with_((a, -1))] = None
+            for b in stages:
+                if a != b:
+                    found[with_((a, -1), (b, 1))] = None
+        for a in stages[1:]:
+            together = replicas[a - 1] + replicas[a]
+            for count in range(1, together + 1):
+                found[*replicas[: a - 1], count, *replicas[a + 1 :]] = None
+        spare = self.shape.devices - sum(replicas)
+        for a in stages:
+            for first in range(1, replicas[a] + spare):
+                for second in range(1, replicas[a] + spare - first + 1):
+                    found[*replicas[:a], first, second, *replicas[a + 1 :]] = None
+        return [each for each in found if min(each) > 0 and len(each) <= self.blocks and self.shape.allows(each)]
