@@ -43,6 +43,7 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return plan
 
 
+@pytest.mark.slow
 def test_heavy_equal_layers_get_a_plan_as_good_as_with_given_stages(planned: Planned) -> None:
     graph = transformer(27)
     memory = 11 * sum(each["parameters"] for each in graph["operators"]) / 8
