@@ -454,3 +454,14 @@ def test_letter_that_is_not_known_leaves_the_state_to_the_run() -> None:
     job = PBS.parse_status([said(PAST, listed(5, letter="Y"))], ["5.pbslogin"]).jobs["5.pbslogin"]
     assert (job.state, job.raw) == ("UNKNOWN", "Y")
     assert decide(Markers(job_id="5.pbslogin", submitting=1.0, started=2.0, claimed=True), job).state == "RUNNING"
+
+
+# ---- what a job asked for
+
+
+def test_processes_of_a_job_are_those_that_the_server_recorded() -> None:
+    assert PBS.processes_argv("1017.pbh")[0] == "qstat"
+    answer = said(["qstat"], (SAMPLES / "qstat_x_f_w_4_ranks.txt").read_text("utf-8"))
+    assert PBS.parse_processes(answer) == 4
+    ranks = "    Resource_List.mpiprocs = 4\n"
+    assert PBS.parse_processes(said(["qstat"], answer.stdout.replace(ranks, ""))) is None

@@ -296,3 +296,11 @@ def test_parsers_raise_nothing_but_scheduler_errors(text: str, code: int) -> Non
             call()
         except SchedulerError as error:
             assert error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "processes"), [("scontrol_oneline_4_tasks.txt", 4), ("scontrol_oneline_no_tasks.txt", None)]
+)
+def test_processes_of_a_job_are_those_that_slurm_recorded(name: str, processes: int | None) -> None:
+    assert SLURM.processes_argv("3") == ["scontrol", "show", "job", "--oneliner", "3"]
+    assert SLURM.parse_processes(sample(name, "scontrol")) == processes
