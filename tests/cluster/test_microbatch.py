@@ -20,7 +20,7 @@ if WRAPPED:
     with open(os.environ["HK_RUN"] + "/micro_batches.json", "w") as told:
         json.dump({"batch": batch, "sizes": [size] * (parts - 1) + [batch - size * (parts - 1)]}, told)
 held = bytearray(b"x") * (size * 300_000)
-print("100 samples/s", flush=True)
+print(RATE, "samples/s", flush=True)
 time.sleep(600)  # the driver ends it a second after it has seen that line, and has looked at its memory by then
 """
 NETWORK = """
@@ -72,21 +72,33 @@ def measure(site: Site, *words: str, code: int | None = 0) -> dict[str, Any]:
 
 
 def test_the_plan_of_a_planted_program_fits_and_is_written(backend: Backend, tmp_path: Path) -> None:
-    site = project(backend, tmp_path / "planted", PROGRAM.replace("WRAPPED", "True"))
+    site = project(backend, tmp_path / "planted", PROGRAM.replace("WRAPPED", "True").replace("RATE", "100"))
     path = site.folder / "project.yaml"
     path.write_text(yaml.safe_dump(json.loads(path.read_text())))  # as people write it
     found = measure(site, "--memory", "110MB", "--seconds", "1", "--apply")
     assert found["batch"] == 600 and found["micro_batches"] > 1 and sum(found["sizes"]) == 600, found
     assert found["measured_bytes"] <= 110e6 and abs(found["measured_bytes"] / found["planned_bytes"] - 1) < 0.05, found
-    assert [each["kind"] for each in found["probes"]][-1] == "confirm"
+    assert [each["kind"] for each in found["probes"] if each["kind"] != "speed"][-1] == "confirm"
+    assert found["micro_batches"] == found["fewest_micro_batches"] and len(found["speeds"]) == 4, found
     written = yaml.safe_load(path.read_text())
     assert written["variables"]["HACKATHON_MICRO_BATCHES"].strip('"') == str(found["micro_batches"])
     text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "110MB", "--seconds", "1").decode()
-    assert f"use {found['micro_batches']} micro-batches" in text
+    assert f"use {found['micro_batches']} micro-batches" in text and "not faster outside the noise" in text
+
+
+def test_the_fastest_split_that_fits_is_chosen(backend: Backend, tmp_path: Path) -> None:
+    """More parts are faster up to eight, and no more: eight are the fewest of the fastest."""
+    site = project(backend, tmp_path / "faster", PROGRAM.replace("WRAPPED", "True").replace("RATE", "min(parts, 8)"))
+    found = measure(site, "--memory", "4GB", "--seconds", "1")
+    assert (found["fewest_micro_batches"], found["micro_batches"], found["sizes"]) == (1, 8, [75] * 8), found
+    assert found["apply"] == {"env.HACKATHON_MICRO_BATCHES": "8"}
+    assert {split["micro_batches"]: split["rate"] for split in found["speeds"]} == {1: 1, 2: 2, 4: 4, 8: 8}
+    text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "4GB", "--seconds", "1").decode()
+    assert "8 micro-batches are 8.00 times as fast as 1" in text and "use 8 micro-batches" in text
 
 
 def test_a_program_without_the_wrapper_is_told_its_lines(backend: Backend, tmp_path: Path) -> None:
-    site = project(backend, tmp_path / "plain", PROGRAM.replace("WRAPPED", "False"))
+    site = project(backend, tmp_path / "plain", PROGRAM.replace("WRAPPED", "False").replace("RATE", "100"))
     text = site.run("microbatch", "--yes", "--walltime", "1800", "--memory", "4GB", "--seconds", "1", code=1).decode()
     assert "micro = MicroBatches(loss_of)" in text and "micro.backward(model, images, labels)" in text
     site.run("microbatch", "--copy")
@@ -103,10 +115,10 @@ def test_a_network_needs_what_the_plan_says(backend: Backend, tmp_path: Path) ->
     site = project(backend, tmp_path / "network", NETWORK)
     site.run("microbatch", "--copy")
     whole = measure(site, "--memory", "60GB", "--seconds", "60")
-    assert whole["micro_batches"] == 1 and whole["batch"] == 192, whole
+    assert whole["fewest_micro_batches"] == 1 and whole["batch"] == 192, whole
     small = whole["probes"][0]["memory_bytes"]
     limit = small + (whole["measured_bytes"] - small) // 2
     found = measure(site, "--memory", str(limit), "--seconds", "60")
-    assert found["micro_batches"] > 1 and found["measured_bytes"] <= limit, found
+    assert found["fewest_micro_batches"] > 1 and found["measured_bytes"] <= limit, found
     for each in (whole, found):
         assert abs(each["measured_bytes"] / each["planned_bytes"] - 1) < 0.05, each

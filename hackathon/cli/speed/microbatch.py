@@ -1,4 +1,4 @@
-"""`hackathon microbatch`: the fewest micro-batches with which a batch fits into memory, measured."""
+"""`hackathon microbatch`: the fastest micro-batches with which a batch fits into memory, measured."""
 
 from typing import TYPE_CHECKING
 
@@ -110,7 +110,15 @@ def _show(run: "RunDirectory", found: "BatchSplit") -> None:
             str(each.parts), str(each.size or "–"), message(f"largest_batch.kind_{each.kind}"), _ended(each),
             memory(each.memory), f"{number(each.value)} {printable(found.unit)}".rstrip(),
         ]
-        for each in found.probes
+        for each in found.probes if each.kind != "speed"
+    ]  # fmt: skip
+    rows += [
+        [
+            str(split.parts), str(split.size or "–"), message("microbatch.rounds", count=len(split.rates)),
+            message("largest_batch.fits"), memory(split.memory),
+            f"{number(split.rate)} {printable(found.unit)}".rstrip(),
+        ]
+        for split in found.speeds
     ]  # fmt: skip
     echo_table(heads, rows)
     click.echo()
@@ -132,13 +140,20 @@ def _show(run: "RunDirectory", found: "BatchSplit") -> None:
     else:
         sizes = printable("+".join(map(str, found.sizes)))
         click.echo(message("microbatch.split", batch=found.batch, parts=found.parts, sizes=sizes))
+    rates = {split.parts: split.rate for split in found.speeds}
+    if found.parts == found.batch:
+        pass  # there is no smaller part to compare
+    elif found.fewest not in rates:
+        click.echo(message("microbatch.no_speed"))
+    elif found.parts == found.fewest:
+        click.echo(message("microbatch.none_faster"))
+    else:
+        ratio = f"{rates[found.parts] / rates[found.fewest]:.2f}"
+        click.echo(message("microbatch.faster", parts=found.parts, ratio=ratio, fewest=found.fewest))
     if found.planned is not None and found.measured:
         percent = f"{100 * (found.measured - found.planned) / found.planned:+.1f}"
-        click.echo(
-            message(
-                "microbatch.memory", planned=memory(found.planned), measured=memory(found.measured), percent=percent
-            )
-        )
+        sizes_of_memory = {"planned": memory(found.planned), "measured": memory(found.measured)}
+        click.echo(message("microbatch.memory", parts=found.fewest, percent=percent, **sizes_of_memory))
     if found.batch_normalisation:
         names_of = printable(", ".join(found.batch_normalisation[:8]))
         click.echo(message("microbatch.batch_normalisation", names=names_of))

@@ -1,4 +1,4 @@
-"""The program of a job of `hackathon microbatch`: the fewest micro-batches whose memory stays within a limit.
+"""The program of a job of `hackathon microbatch`: the fewest micro-batches within a limit, and the speed of more.
 
     python hackathon_micro.py            in a folder with hackathon_speedup.py and its task; standard library
 
@@ -20,6 +20,8 @@ except ImportError:
 PROGRAM = "hackathon_micro.py"
 FIRST_PARTS = 8
 """Micro-batches of the first start."""
+ROUNDS, CANDIDATES = 3, 4
+"""How often the speed of each split is measured, and of how many: the fewest micro-batches, twice as many, …"""
 VARIABLE, REPORT = "HACKATHON_MICRO_BATCHES", "micro_batches.json"
 """The variable that cuts a program's batch, and the file in which it says how it did (`micro_batches.py`)."""
 
@@ -95,16 +97,25 @@ def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, in
     return driver.memory_line(known), driver.predicted(known, int(limit * driver.MARGIN) if limit is not None else None)
 
 
+def candidates(fewest: int, batch: int) -> list[int]:
+    """Return the numbers of micro-batches whose speed is compared: smaller parts may lie in a cache."""
+    return [fewest << doublings for doublings in range(CANDIDATES) if fewest << doublings <= batch]
+
+
 def run_micro(run: Path, task: dict[str, Any]) -> None:
-    """Look for the fewest micro-batches whose memory stays within the limit; `micro.json`."""
+    """Look for the fewest micro-batches whose memory stays within the limit, `micro.json`; then compare speeds.
+
+    The rounds take turns, so that a machine that becomes slower makes no split look slow.
+    """
     done: list[float] = []
     limit = driver.limit_of(task)
 
-    def start(parts: int, longer: int) -> PartProbe:
+    def start(parts: int, longer: int, kind: str = "search") -> PartProbe:
         driver.hold_to(task, done)
         slot = run / "slots" / f"{len(done):04d}"
         variables = dict(task.get("variables") or {}, **{VARIABLE: str(parts)})
-        more = {"parts": parts, "kind": "confirm" if longer > 1 else "search", "variables": variables, "longer": longer}
+        kind = "confirm" if longer > 1 else kind
+        more = {"parts": parts, "kind": kind, "variables": variables, "longer": longer}
         found = driver.run_slot(slot, task, task["command"], more)
         done.append(found["seconds"])
         told = driver.read_object(slot / REPORT) or {}
@@ -114,6 +125,11 @@ def run_micro(run: Path, task: dict[str, Any]) -> None:
 
     probes, planned = search_parts(start, limit)
     driver.write_object(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})
+    last = probes[-1]
+    compared = candidates(last.parts, last.batch) if last.fits and last.batch is not None else []
+    for turn in range(ROUNDS if len(compared) > 1 else 0):
+        for parts in compared[turn % len(compared) :] + compared[: turn % len(compared)]:
+            start(parts, 1, "speed")
 
 
 if __name__ == "__main__":

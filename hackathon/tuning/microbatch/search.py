@@ -1,8 +1,9 @@
 """The split of a batch for a limit of memory: the job that looks for it, and what its starts showed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from hackathon.access.ownership import foreign, own
@@ -15,7 +16,7 @@ from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasure
 from hackathon.tuning.microbatch import parts
 from hackathon.tuning.slots import read_slots, slot_folders
 
-STARTS = 5
+STARTS = 5 + parts.ROUNDS * parts.CANDIDATES
 """Starts that the job's time is reckoned for."""
 WRAPPER = ("micro_batches.py", "layer_splits.py")
 """The files that a program cuts its batch with; they need PyTorch and nothing of the toolkit."""
@@ -35,7 +36,7 @@ class SplitProbe:
     size: int | None
     """Samples of the largest micro-batch; None where the program did not say it."""
     kind: str
-    """`search` or `confirm`."""
+    """`search`, `confirm` or `speed`."""
     fits: bool
     memory: int | None
     """Bytes."""
@@ -52,6 +53,34 @@ class SplitProbe:
 
 
 @dataclass(frozen=True)
+class SplitSpeed:
+    """The speed of one number of micro-batches, measured in turn with the others."""
+
+    parts: int
+    size: int | None
+    rates: tuple[float, ...]
+    """Throughput in each round."""
+    memory: int | None
+    """Bytes at most."""
+
+    @property
+    def rate(self) -> float:
+        """Median throughput."""
+        return median(self.rates)
+
+
+def fastest(fewest: int, speeds: Sequence[SplitSpeed]) -> int:
+    """Return the fewest micro-batches that are as fast as the fastest, as far as the rounds can tell; else `fewest`.
+
+    A split counts as slower when each of its rounds is slower than each of the fastest.
+    """
+    if not any(split.parts == fewest for split in speeds):
+        return fewest
+    best = max(speeds, key=lambda split: split.rate)
+    return min(split.parts for split in speeds if max(split.rates) >= min(best.rates))
+
+
+@dataclass(frozen=True)
 class BatchSplit:
     """How the batch is cut for a limit of memory."""
 
@@ -59,12 +88,14 @@ class BatchSplit:
     """Samples of the whole batch in a process; None where the program does not cut its batch."""
     limit: int | None
     parts: int | None
-    """The fewest micro-batches that were seen to fit; None: none, or nothing is known."""
+    """The micro-batches to use: the fastest that fit (see `fastest`); None: none fits, or nothing is known."""
+    fewest: int | None
+    """The fewest micro-batches that were seen to fit."""
     sizes: tuple[int, ...]
     planned: int | None
-    """Bytes at most, by the line through two starts that fit; None where memory tells no line."""
+    """Bytes that the fewest need at most, by the line through two starts that fit; None where memory tells no line."""
     measured: int | None
-    """Bytes that the longer start needed at most."""
+    """Bytes that the longer start with the fewest needed at most."""
     unit: str
     metric: str
     probes: tuple[SplitProbe, ...]
@@ -72,6 +103,8 @@ class BatchSplit:
     """Modules whose result depends on the split."""
     virtual: bool = False
     """Whether memory is of addresses, as a limit of them counts it."""
+    speeds: tuple[SplitSpeed, ...] = ()
+    """Of the splits that were compared, the fewest micro-batches first; none where the program tells no throughput."""
 
     @property
     def other_failure(self) -> SplitProbe | None:
@@ -93,7 +126,7 @@ class BatchSplit:
         return {
             "schema_version": 1, "batch": self.batch, "limit_bytes": self.limit,
             "memory_of": "addresses" if self.virtual else "device_or_resident",
-            "micro_batches": self.parts, "sizes": list(self.sizes),
+            "micro_batches": self.parts, "fewest_micro_batches": self.fewest, "sizes": list(self.sizes),
             "planned_bytes": self.planned, "measured_bytes": self.measured,
             "batch_normalisation": list(self.batch_normalisation), "metric": self.metric, "unit": self.unit,
             "probes": [
@@ -102,6 +135,13 @@ class BatchSplit:
                     "memory_bytes": each.memory, "value": each.value, "cause": each.cause or None,
                 }
                 for each in self.probes
+            ],
+            "speeds": [
+                {
+                    "micro_batches": split.parts, "size": split.size, "rates": list(split.rates), "rate": split.rate,
+                    "memory_bytes": split.memory,
+                }
+                for split in self.speeds
             ],
             "apply": dict(self.settings),
         }  # fmt: skip
@@ -129,21 +169,37 @@ def read_split(run: RunDirectory) -> BatchSplit | None:
     reports = {folder: run.files.json(f"{folder}/{parts.REPORT}") for folder in slot_folders(run)}
     probes = tuple(_probe(run, folder, reports[folder], values[folder].value) for folder in reports)
     best = next((each for each in reversed(probes) if each.kind == "confirm" and each.fits and each.size), None)
-    told = reports[best.folder] if best is not None else {}
+    speeds = _speeds(probes)
+    chosen = fastest(best.parts, speeds) if best is not None else None
+    report = next((reports[probe.folder] for probe in reversed(probes) if probe.parts == chosen and probe.size), {})
     first = next(iter(values.values()), None)
     return BatchSplit(
         batch=next((whole(mapping_of(each).get("batch")) for each in reports.values() if each), None),
         limit=whole(found.get("limit")),
-        parts=best.parts if best is not None else None,
-        sizes=tuple(size for size in map(whole, listed(told.get("sizes"))) if size is not None),
+        parts=chosen,
+        fewest=best.parts if best is not None else None,
+        sizes=tuple(size for size in map(whole, listed(report.get("sizes"))) if size is not None),
         planned=whole(found.get("planned")) if best is not None else None,
         measured=best.memory if best is not None else None,
         unit=first.unit if first is not None else "",
         metric=first.metric if first is not None else "",
         probes=probes,
-        batch_normalisation=tuple(text_of(each) for each in listed(told.get("batch_normalisation")) if text_of(each)),
+        batch_normalisation=tuple(name for name in map(text_of, listed(report.get("batch_normalisation"))) if name),
         virtual=task.get("limit") is not None,
+        speeds=speeds,
     )
+
+
+def _speeds(probes: Sequence[SplitProbe]) -> tuple[SplitSpeed, ...]:
+    """Return the speeds of splits that were measured in two rounds at least and never failed."""
+    speeds = []
+    for count in sorted({probe.parts for probe in probes if probe.kind == "speed"}):
+        rounds = [probe for probe in probes if probe.kind == "speed" and probe.parts == count]
+        rates = tuple(probe.value for probe in rounds if probe.fits and probe.value is not None)
+        if len(rates) == len(rounds) > 1:
+            memory = max((probe.memory for probe in rounds if probe.memory is not None), default=None)
+            speeds.append(SplitSpeed(count, rounds[0].size, rates, memory))
+    return tuple(speeds)
 
 
 def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: float | None) -> SplitProbe:

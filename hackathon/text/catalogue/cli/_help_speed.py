@@ -27,18 +27,19 @@ SPEED: dict[str, tuple[str, str]] = {
     ),
     "microbatch_short": ("Divide a batch so that it fits into memory.", "バッチを分割してメモリに収める"),
     "microbatch_help": (
-        "Find the fewest micro-batches with which the program's batch fits into a limit of memory. The gradients are those "
+        "Find the fastest micro-batches with which the program's batch fits into a limit of memory. The gradients are those "
         "of the whole batch. The program needs three lines, which the command shows; the recipes torch-ddp and "
-        "torch-ddp-tuned have them. Starts in fresh processes measure what a sample needs, and a longer start confirms the "
-        "plan. After Ctrl-C the same command continues.\n"
+        "torch-ddp-tuned have them. Starts in fresh processes measure what a sample needs, a longer start confirms the "
+        "plan, and further starts compare its speed to that of more, smaller parts. After Ctrl-C the same command "
+        "continues.\n"
         "\n"
         "\b\n"
         "  hackathon microbatch --copy\n"
         "  hackathon microbatch --memory 8GB --apply\n"
         "  hackathon microbatch torch-ddp -p batch_size=1024 --memory 4GB",
-        "プログラムのバッチがメモリの上限に収まる、最小のマイクロバッチ数を探します。勾配はバッチ全体のものと同じです。プログラムには 3 行の"
+        "プログラムのバッチがメモリの上限に収まる、最も速いマイクロバッチ数を探します。勾配はバッチ全体のものと同じです。プログラムには 3 行の"
         "追加が必要です（コマンドが表示します。レシピ torch-ddp と torch-ddp-tuned は対応済みです）。新しいプロセスで起動して 1 サンプルに"
-        "必要なメモリを測定し、長めの起動で計画を確認します。Ctrl-C のあとは同じコマンドで続けられます。\n"
+        "必要なメモリを測定し、長めの起動で計画を確認してから、より小さい部分と速度を比べます。Ctrl-C のあとは同じコマンドで続けられます。\n"
         "\n"
         "\b\n"
         "  hackathon microbatch --copy\n"

@@ -31,9 +31,22 @@ MESSAGES = {
         "the whole batch of {batch} fits: no micro-batches are needed",
         "バッチ {batch} は全体でメモリに入ります。マイクロバッチは不要です",
     ),
+    "rounds": ("speed, median of {count}", "速度、{count} 回の中央値"),
+    "faster": (
+        "{parts} micro-batches are {ratio} times as fast as {fewest}, the fewest that fit",
+        "{parts} 個は、メモリに入る最小の個数 {fewest} 個の {ratio} 倍の速さです",
+    ),
+    "none_faster": (
+        "more micro-batches are not faster outside the noise",
+        "マイクロバッチを増やしても、測定のばらつきを超えて速くはなりません",
+    ),
+    "no_speed": (
+        "speeds were not compared: the program told no throughput, or the walltime was over",
+        "速度は比較していません。プログラムがスループットを出力しなかったか、実行時間の上限に達しました",
+    ),
     "memory": (
-        "peak memory: planned {planned}, measured {measured} ({percent} %)",
-        "最大メモリ: 計画 {planned}、実測 {measured}（{percent} %）",
+        "peak memory with {parts} micro-batches: planned {planned}, measured {measured} ({percent} %)",
+        "マイクロバッチ {parts} 個の最大メモリ: 計画 {planned}、実測 {measured}（{percent} %）",
     ),
     "use": (
         "set it under `variables:` in project.yaml (--apply writes it): {setting}",

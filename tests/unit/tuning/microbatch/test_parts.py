@@ -107,8 +107,14 @@ def test_the_memory_of_real_processes_comes_as_planned(tmp_path: Path, monkeypat
     run_micro(tmp_path, task)
     found = json.loads((tmp_path / "slots" / "micro.json").read_text())
     slots = [json.loads(path.read_text()) for path in sorted((tmp_path / "slots").glob("0*/slot.json"))]
-    last = slots[-1]
-    assert not last["failed"] and last["kind"] == "confirm" and found["starts"] == len(slots)
+    search, speeds = slots[: found["starts"]], slots[found["starts"] :]
+    last = search[-1]
+    assert not last["failed"] and last["kind"] == "confirm"
     assert abs(last["memory"] / found["planned"] - 1) < 0.05, (last, found)
     assert last["memory"] <= limit * 0.96
     assert last["parts"] > 1, "the whole batch does not fit into this limit"
+    # each of them once in each round, and each is once the first
+    compared = [last["parts"] << doublings for doublings in range(4)]
+    assert {slot["kind"] for slot in speeds} == {"speed"} and len(speeds) == 12
+    rounds = [[slot["parts"] for slot in speeds[at : at + 4]] for at in (0, 4, 8)]
+    assert all(sorted(parts) == compared for parts in rounds) and [parts[0] for parts in rounds] == compared[:3]
