@@ -27,7 +27,9 @@ pytestmark = [
 ]
 CASES = [
     pytest.param(("local", "torchrun"), id="local-torchrun"),
+    pytest.param(("slurm", "torchrun"), marks=pytest.mark.slurm, id="slurm-torchrun"),
     pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
+    pytest.param(("slurm", "mpirun"), marks=[pytest.mark.slurm, pytest.mark.mpi], id="slurm-mpirun"),
 ]
 
 

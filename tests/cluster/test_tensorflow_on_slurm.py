@@ -22,6 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 CASES = [
     pytest.param(("local", "local"), id="local-local"),
     pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
+    pytest.param(("slurm", "mpirun"), marks=[pytest.mark.slurm, pytest.mark.mpi], id="slurm-mpirun"),
 ]
 
 

@@ -24,7 +24,7 @@ def _final(site: Site, run: str) -> dict[str, float]:
 
 
 @pytest.mark.slurm
-@pytest.mark.parametrize("launcher", ["mpirun", "srun"])
+@pytest.mark.parametrize("launcher", ["torchrun", "mpirun", "srun"])
 def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
     site = Site(SlurmBackend(slurm), tmp_path)
     if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
