@@ -20,7 +20,11 @@ from support.paths import RUNTIME, SHARED
 from support.patience import until
 
 RECIPE = "name: mine\nframework: none\nentry: train.py\nshared: [ours.py, learning_rate.py]\n"
-PROGRAM = "from hackathon_runtime import identity\nimport ours\nprint(identity().world_size, ours.NUMBER)\n"
+# a line in one call: two ranks without buffers write into one pipe
+PROGRAM = (
+    "import sys\nfrom hackathon_runtime import identity\nimport ours\n"
+    "sys.stdout.write(f'{identity().world_size} {ours.NUMBER}\\n')\n"
+)
 BESIDE = {"hackathon_runtime.py", "learning_rate.py", "ours.py", "recipe.yaml", "train.py"}
 
 
