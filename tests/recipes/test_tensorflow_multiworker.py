@@ -15,7 +15,6 @@ import pytest
 from hackathon.profiling.traces.findings import DATA, DEVIATIONS, HOST
 from hackathon.profiling.traces.report import read_profile
 from hackathon.rehearsal.profile_run import PLACE, recorder_files
-from support.backends import LocalBackend, Site
 from support.paths import RECIPES, ROOT
 from support.patience import STRETCH
 from support.ports import free_port
@@ -201,18 +200,6 @@ def test_what_can_not_be_is_told(place: Place) -> None:
     done = place.train(1, "--communication", "nccl")
     assert done.returncode == 1
     assert "NCCL needs GPUs" in done.stderr and "Traceback" not in done.stderr
-
-
-def test_scales_on_this_machine(tmp_path: Path, environ: dict[str, str]) -> None:
-    site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": environ["HACKATHON_ENVS"]})
-    words = ["--cluster", "laptop", "--processes", "1,2", "--walltime", "01:00:00", "--wait", "--json"]
-    found = json.loads(site.run("scale", NAME, *words, seconds=600))
-    assert [(point["processes"], point["status"]) for point in found["points"]] == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
-    for point in found["points"]:
-        lines = (tmp_path / "runs" / point["runs"][0]["id"] / "metrics" / "rank-0.jsonl").read_text().splitlines()
-        final = json.loads(lines[-1])
-        assert final["accuracy"] >= 0.97
-        assert final["rank_sum"] == point["processes"] * (point["processes"] + 1) // 2
 
 
 def test_its_steps_are_profiled_without_a_line_in_it(tmp_path: Path, environ: dict[str, str]) -> None:
