@@ -114,7 +114,7 @@ def test_a_network_needs_what_the_plan_says(backend: Backend, tmp_path: Path) ->
     pytest.importorskip("torch")
     site = project(backend, tmp_path / "network", NETWORK)
     site.run("microbatch", "--copy")
-    whole = measure(site, "--memory", "60GB", "--seconds", "60")
-    assert whole["fewest_micro_batches"] == 1 and whole["batch"] == 192, whole
+    whole = measure(site, "--fewest", "--memory", "60GB", "--seconds", "60")
+    assert whole["micro_batches"] == 1 and whole["batch"] == 192 and whole["speeds"] == [], whole
     assert whole["probes"][0]["memory_bytes"] < 0.9 * whole["measured_bytes"], whole
     assert abs(whole["measured_bytes"] / whole["planned_bytes"] - 1) < 0.05, whole

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--memory", type=MemorySize(), metavar="SIZE", help=message("microbatch.option_memory"))
 @click.option("--seconds", type=click.IntRange(1, 3600), default=10, show_default=True, metavar="N",
               help=message("speedup.option_seconds"))  # fmt: skip
+@click.option("--fewest", is_flag=True, help=message("microbatch.option_fewest"))
 @click.option("--layers", is_flag=True, help=message("microbatch.option_layers"))
 @click.option("--workspace", type=Size(), metavar="SIZE", help=message("microbatch.option_workspace"))
 @click.option("--shared", is_flag=True, help=message("microbatch.option_shared"))
@@ -35,6 +36,7 @@ def command(
     options: Options,
     memory: int | None,
     seconds: int,
+    fewest: bool,
     layers: bool,
     workspace: int | None,
     shared: bool,
@@ -50,7 +52,7 @@ def command(
     from hackathon.jobs.sources import find_sources
     from hackathon.text.errors import RequestError
     from hackathon.tuning.measurement import SingleProcess
-    from hackathon.tuning.microbatch.search import STARTS, place_wrapper, read_split, split_measurement
+    from hackathon.tuning.microbatch.search import place_wrapper, read_split, split_measurement, starts
 
     if (workspace is not None or shared) and not layers:
         raise RequestError("microbatch.layers_alone")
@@ -71,7 +73,8 @@ def command(
         if apply_it:
             apply_settings(program, applied, yes)
         return
-    run = measured(split_measurement(program, memory, seconds), again, yes, STARTS, question="microbatch.confirm")
+    measurement = split_measurement(program, memory, seconds, fewest)
+    run = measured(measurement, again, yes, starts(fewest), question="microbatch.confirm")
     found = read_split(run)
     if found is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
@@ -79,7 +82,7 @@ def command(
     if as_json:
         click.echo(json.dumps({**found.as_json(), "run": run.id}, ensure_ascii=False, indent=1, allow_nan=False))
     else:
-        _show(run, found)
+        _show(run, found, fewest)
     if found.parts is None:
         raise click.exceptions.Exit(1)
     if apply_it:
@@ -94,7 +97,7 @@ def _show_lines() -> None:
         click.echo(f"    {line}")
 
 
-def _show(run: "RunDirectory", found: "BatchSplit") -> None:
+def _show(run: "RunDirectory", found: "BatchSplit", fewest: bool) -> None:
     """Print the starts, the split, what was planned and what was measured."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.show import number
@@ -141,8 +144,8 @@ def _show(run: "RunDirectory", found: "BatchSplit") -> None:
         sizes = printable("+".join(map(str, found.sizes)))
         click.echo(message("microbatch.split", batch=found.batch, parts=found.parts, sizes=sizes))
     rates = {split.parts: split.rate for split in found.speeds}
-    if found.parts == found.batch:
-        pass  # there is no smaller part to compare
+    if fewest or found.fewest == found.batch:
+        pass  # not asked for, or there is no smaller part
     elif found.fewest not in rates:
         click.echo(message("microbatch.no_speed"))
     elif found.parts == found.fewest:

@@ -126,7 +126,9 @@ def run_micro(run: Path, task: dict[str, Any]) -> None:
     probes, planned = search_parts(start, limit)
     driver.write_object(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})
     last = probes[-1]
-    compared = candidates(last.parts, last.batch) if last.fits and last.batch is not None else []
+    compared: list[int] = []
+    if last.fits and last.batch is not None and not task.get("fewest"):
+        compared = candidates(last.parts, last.batch)
     for turn in range(ROUNDS if len(compared) > 1 else 0):
         for parts in compared[turn % len(compared) :] + compared[: turn % len(compared)]:
             start(parts, 1, "speed")

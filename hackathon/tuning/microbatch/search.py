@@ -16,8 +16,6 @@ from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasure
 from hackathon.tuning.microbatch import parts
 from hackathon.tuning.slots import read_slots, slot_folders
 
-STARTS = 5 + parts.ROUNDS * parts.CANDIDATES
-"""Starts that the job's time is reckoned for."""
 WRAPPER = ("micro_batches.py", "layer_splits.py")
 """The files that a program cuts its batch with; they need PyTorch and nothing of the toolkit."""
 LINES = (
@@ -67,6 +65,11 @@ class SplitSpeed:
     def rate(self) -> float:
         """Median throughput."""
         return median(self.rates)
+
+
+def starts(fewest: bool) -> int:
+    """Return the starts that the job's time is reckoned for."""
+    return 5 if fewest else 5 + parts.ROUNDS * parts.CANDIDATES
 
 
 def fastest(fewest: int, speeds: Sequence[SplitSpeed]) -> int:
@@ -147,16 +150,20 @@ class BatchSplit:
         }  # fmt: skip
 
 
-def split_measurement(program: SingleProcess, limit: int | None, seconds: int) -> SpeedupMeasurement:
+def split_measurement(
+    program: SingleProcess, limit: int | None, seconds: int, fewest: bool = False
+) -> SpeedupMeasurement:
     """Return the job that looks for the split; `limit`: bytes of addresses that each start may have.
 
+    With `fewest` no speeds are compared.
     Raises RequestError as `check_limit`.
     """
     check_limit(program, limit)
     task = {
-        "kind": "micro", "command": program.command({}), "limit": limit, "seconds": seconds, "starting": STARTING
+        "kind": "micro", "command": program.command({}), "limit": limit, "seconds": seconds, "starting": STARTING,
+        "fewest": fewest,
     }  # fmt: skip
-    return program.measurement(task, program.walltime(STARTS, seconds), (parts.PROGRAM, Path(parts.__file__)))
+    return program.measurement(task, program.walltime(starts(fewest), seconds), (parts.PROGRAM, Path(parts.__file__)))
 
 
 def read_split(run: RunDirectory) -> BatchSplit | None:

@@ -5,6 +5,10 @@ MESSAGES = {
         "Limit of the address space of each start, e.g. 8GB; needed without a GPU. With a GPU, its memory is the limit.",
         "各起動のアドレス空間の上限（例: 8GB）。GPU がなければ必要。GPU がある場合の上限は GPU のメモリ",
     ),
+    "option_fewest": (
+        "Take the fewest micro-batches that fit, and compare no speeds.",
+        "速度を比べず、メモリに入る最小のマイクロバッチ数にする",
+    ),
     "option_copy": (
         "Write micro_batches.py into the project, show the lines that use it, and measure nothing.",
         "micro_batches.py をプロジェクトに書き込み、使い方の行を表示する（測定はしない）",
