@@ -107,7 +107,7 @@ class BatchSplit:
     virtual: bool = False
     """Whether memory is of addresses, as a limit of them counts it."""
     speeds: tuple[SplitSpeed, ...] = ()
-    """Of the splits that were compared, the fewest micro-batches first; none where the program tells no throughput."""
+    """Of the splits that were compared, the fewest micro-batches first; none where the program prints no throughput."""
 
     @property
     def other_failure(self) -> SplitProbe | None:

@@ -45,7 +45,7 @@ MESSAGES = {
         "マイクロバッチを増やしても、測定のばらつきを超えて速くはなりません",
     ),
     "no_speed": (
-        "speeds were not compared: the program told no throughput, or the walltime was over",
+        "speeds were not compared: the program printed no throughput, or the walltime was over",
         "速度は比較していません。プログラムがスループットを出力しなかったか、実行時間の上限に達しました",
     ),
     "memory": (
