@@ -78,7 +78,7 @@ class Pbs(Scheduler):
         return self.status_argv([job_id])[0]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
-        found = re.search(r"Resource_List\.mpiprocs\W+(\d+)", answer.stdout)
+        found = re.search(r"Resource_List\.mpiprocs\W+(\d+)\s", answer.stdout)
         return int(found[1]) or None if found else None
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:

@@ -88,7 +88,7 @@ class Slurm(Scheduler):
         return ["scontrol", "show", "job", "--oneliner", job_id]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
-        found = re.search(r"(?:\A|\s)NumTasks=(\d+)(?:\s|\Z)", answer.stdout)
+        found = re.search(r"(?:\A|\s)NumTasks=(\d+)\s", answer.stdout)
         return int(found[1]) or None if found else None
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:

@@ -19,6 +19,7 @@ _TABLE = "a table for people: the toolkit asks with -f"
 _REFUSAL = "a refusal says nothing about a job, whole or cut"
 _INSIDE = "what a job sees, not an answer"
 NOT_ASKED = {
+    "qstat_x_f_w_4_ranks.txt": "asked for a number of processes: test_pbs_recorded.py cuts it",
     "accounting_requeued.txt": "the server's own log",
     "alternate_form_one_user.txt": _TABLE,
     "dependency_chain.txt": _TABLE,

@@ -14,6 +14,8 @@ ENDS = (commands.RECORD + "\n", commands.FIELD + "\n", "\n")
 
 _COLUMNS = "a table for people: the toolkit asks for other columns"
 NOT_ASKED = {
+    "scontrol_oneline_4_tasks.txt": "asked for a number of processes: test_slurm.py cuts it",
+    "scontrol_oneline_no_tasks.txt": "asked for a number of processes: test_slurm.py cuts it",
     "squeue_o_format.txt": _COLUMNS,
     "sacct_P_failures.txt": _COLUMNS,
     "sacct_P_full_with_duplicates.txt": _COLUMNS,

@@ -463,5 +463,7 @@ def test_processes_of_a_job_are_those_that_the_server_recorded() -> None:
     assert PBS.processes_argv("1017.pbh")[0] == "qstat"
     answer = said(["qstat"], (SAMPLES / "qstat_x_f_w_4_ranks.txt").read_text("utf-8"))
     assert PBS.parse_processes(answer) == 4
+    more = answer.stdout.replace("mpiprocs = 4", "mpiprocs = 16")  # cut off in its number it is none
+    assert {PBS.parse_processes(said(["qstat"], more[:end])) for end in range(len(more))} == {None, 16}
     ranks = "    Resource_List.mpiprocs = 4\n"
     assert PBS.parse_processes(said(["qstat"], answer.stdout.replace(ranks, ""))) is None

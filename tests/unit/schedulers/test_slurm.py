@@ -303,4 +303,8 @@ def test_parsers_raise_nothing_but_scheduler_errors(text: str, code: int) -> Non
 )
 def test_processes_of_a_job_are_those_that_slurm_recorded(name: str, processes: int | None) -> None:
     assert SLURM.processes_argv("3") == ["scontrol", "show", "job", "--oneliner", "3"]
-    assert SLURM.parse_processes(sample(name, "scontrol")) == processes
+    text = sample(name, "scontrol").stdout
+    assert SLURM.parse_processes(answer(text)) == processes
+    assert {SLURM.parse_processes(answer(text[:end])) for end in range(len(text))} <= {None, processes}
+    tasks = text.replace("NumTasks=4", "NumTasks=16")  # cut off in its number it is none
+    assert {SLURM.parse_processes(answer(tasks[:end])) for end in range(len(tasks))} <= {None, 16}
