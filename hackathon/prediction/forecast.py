@@ -147,7 +147,7 @@ def _entry(
 def _not_validated(
     series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook
 ) -> str | None:
-    """Return why nobody knows how often such an interval holds; None where studies of other sources told."""
+    """Return why nobody knows how often such an interval holds; None where studies of other sources confirmed it."""
     reasons = {
         MEASURED: look.basis == MEASURED,
         "boundary": look.crossing and look.basis not in (HISTORY, PHYSICS),

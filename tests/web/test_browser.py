@@ -39,7 +39,6 @@ MODES = {
     "phone": {"viewport": PHONE},
     "dark": {"viewport": DESKTOP, "color_scheme": "dark"},
     "still": {"viewport": DESKTOP, "java_script_enabled": False},
-    "print": {"viewport": DESKTOP},
 }
 PROGRAM = """
 import time
@@ -124,8 +123,6 @@ def _visits(browser: Browser, way: Way, mode: str, language: str, each: int = 1)
     context = browser.new_context(**MODES[mode])
     try:
         visitor = Visitor(context, way.origin)
-        if mode == "print":
-            visitor.page.emulate_media(media="print")
         if way.enter:
             visitor.visit(way.enter)
         if way.origin == "file://":

@@ -143,16 +143,8 @@ def _show(run: "RunDirectory", found: "BatchSplit", fewest: bool) -> None:
     else:
         sizes = printable("+".join(map(str, found.sizes)))
         click.echo(message("microbatch.split", batch=found.batch, parts=found.parts, sizes=sizes))
-    rates = {split.parts: split.rate for split in found.speeds}
-    if fewest or found.fewest == found.batch:
-        pass  # not asked for, or there is no smaller part
-    elif found.fewest not in rates:
-        click.echo(message("microbatch.no_speed"))
-    elif found.parts == found.fewest:
-        click.echo(message("microbatch.none_faster"))
-    else:
-        ratio = f"{rates[found.parts] / rates[found.fewest]:.2f}"
-        click.echo(message("microbatch.faster", parts=found.parts, ratio=ratio, fewest=found.fewest))
+    if not fewest and found.fewest != found.batch:  # else there is no smaller part
+        click.echo(_compared(found))
     if found.planned is not None and found.measured:
         percent = f"{100 * (found.measured - found.planned) / found.planned:+.1f}"
         sizes_of_memory = {"planned": memory(found.planned), "measured": memory(found.measured)}
@@ -162,6 +154,17 @@ def _show(run: "RunDirectory", found: "BatchSplit", fewest: bool) -> None:
         click.echo(message("microbatch.batch_normalisation", names=names_of))
     for name, value in found.settings.items():
         click.echo(message("microbatch.use", setting=f"{name.removeprefix('env.')}={value}"))
+
+
+def _compared(found: "BatchSplit") -> str:
+    """Return how the speed of the split to use compares with that of the fewest micro-batches."""
+    rates = {split.parts: split.rate for split in found.speeds}
+    if found.parts not in rates or found.fewest not in rates:
+        return message("microbatch.no_speed")
+    if found.parts == found.fewest:
+        return message("microbatch.none_faster")
+    ratio = f"{rates[found.parts] / rates[found.fewest]:.2f}"
+    return message("microbatch.faster", parts=found.parts, ratio=ratio, fewest=found.fewest)
 
 
 def _ended(probe: "SplitProbe") -> str:

@@ -71,12 +71,13 @@ class FilesRead:
     def found(self) -> list[str]:
         """Return their paths: sources of modules, and files that were read or looked for where none was.
 
-        Compiled modules count by their sources; files that this process made itself, like temporary ones, do not.
+        Compiled modules count by their sources. Temporary files, which this process made and removed, do not count.
         """
         sources = [str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values())]
         # torch gives modules that it makes itself a name without a folder
         sources = [source for source in sources if Path(source).is_absolute() or Path(source).is_file()]
-        paths = {os.path.realpath(path) for path in (*(self._opened - self._created), *sources)}
+        removed = {path for path in self._created if not Path(path).exists()}
+        paths = {os.path.realpath(path) for path in (*(self._opened - removed), *sources)}
         return sorted(
             each for each in paths if not each.startswith(self._apart) and not each.endswith(".pyc")
             and (Path(each).is_file() or not Path(each).exists())
