@@ -19,7 +19,7 @@ from support.tuning_replay import draws, replay  # noqa: E402
 def main(count: int = 30) -> None:
     print("metric    trials  rule     epochs  same     worst regret  wrongly")
     for metric, maximise in (("accuracy", True), ("loss", False)):
-        for size in (40, 60):
+        for size in (14, 40, 60):
             for name, rule in RULES.items():
                 found = [replay(rule, each, maximise=maximise) for each in draws(metric, size, count)]
                 stopped, wrongly = sum(each.stopped for each in found), sum(each.wrongly for each in found)

@@ -43,7 +43,7 @@ KEPT = frozenset({
               help=message("tune.option_sampler"))  # fmt: skip
 @click.option("--stopper", type=click.Choice(STOPPERS), default="predict", show_default=True,
               help=message("tune.option_stopper"))  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.05, show_default=True, metavar="P",
+@click.option("--delta", type=click.FloatRange(0.0001, 0.5), default=0.02, show_default=True, metavar="P",
               help=message("tune.option_delta"))  # fmt: skip
 @click.option("--seed", default="1", metavar="TEXT", help=message("tune.option_seed"))
 @click.option("--compare", metavar="NAME", default="", help=message("tune.option_compare"))

@@ -7,8 +7,14 @@ from statistics import fmean, median
 
 from hackathon.tuning.trials.curves import Curve, Scale, chance, value_at
 
-DELTA = 0.05
+DELTA = 0.02
 """A trial is stopped when it becomes better than the best one with less than this probability."""
+EARLY_RUNG = 1 / 3
+"""Share of the horizon from which on a trial is compared with trials that still run."""
+EARLY_OTHERS = 2
+"""Other trials that have to be as far."""
+FAR_BEHIND = 2.0
+"""So many times the largest recent gain of any trial: who lies further behind the best one is stopped."""
 LEAST_SEEN = 2
 """Values of a curve that are waited for."""
 ETA = 3
@@ -50,14 +56,37 @@ GO_ON = StopVerdict(False)
 
 
 def predict(now: TrialSituation) -> StopVerdict:
-    """Return whether the predicted curve beats the best trial with less than `delta` probability."""
-    if now.target is None or len(now.curve) < LEAST_SEEN:
+    """Return whether the predicted curve beats the best trial with less than `delta` probability, or is far behind."""
+    if len(now.curve) < LEAST_SEEN:
         return GO_ON
-    if _is_lost(now):
-        return StopVerdict(True, 0.0)
-    scale = Scale.of([value for each in (now.curve, *now.finished) for _, value in each], now.maximise)
-    found = chance(now.curve, now.finished, now.horizon, scale, now.target, now.delta)
-    return GO_ON if found is None else StopVerdict(found < now.delta, found)
+    verdict = GO_ON
+    if now.target is not None:
+        if _is_lost(now):
+            return StopVerdict(True, 0.0)
+        scale = Scale.of([value for curve in (now.curve, *now.finished) for _, value in curve], now.maximise)
+        probability = chance(now.curve, now.finished, now.horizon, scale, now.target, now.delta)
+        if probability is not None:
+            verdict = StopVerdict(probability < now.delta, probability)
+    return verdict if verdict.stop or not _is_far_behind(now) else StopVerdict(True)
+
+
+def _is_far_behind(now: TrialSituation) -> bool:
+    """Return whether a trial on the early rung lies further behind than trials gain in the time they have had.
+
+    The gap to the best trial at the same x is compared with the largest gain of any trial between x ÷ 2 and x. It
+    needs no finished trial: the first ones of a tuning are judged as well.
+    """
+    x = now.curve[-1][0]
+    others = [curve for curve in now.others if curve and curve[-1][0] >= x and _is_finite(curve)]
+    if not _is_finite(now.curve) or x < EARLY_RUNG * now.horizon or len(others) < EARLY_OTHERS:
+        return False
+    scale = Scale.of([value for curve in (now.curve, *others) for _, value in curve], now.maximise)
+    pairs = [(value_at(curve, x / 2), value_at(curve, x)) for curve in (now.curve, *others)]
+    costs = [(scale.cost(half), scale.cost(value)) for half, value in pairs if half is not None and value is not None]
+    gain = max((half - cost for half, cost in costs), default=0.0)
+    leader = min(scale.cost(value) for _, value in pairs[1:] if value is not None)
+    own = min(scale.cost(value) for _, value in now.curve)
+    return gain > 0.0 and own - leader > FAR_BEHIND * gain
 
 
 def halving(now: TrialSituation) -> StopVerdict:
@@ -104,6 +133,10 @@ def none(now: TrialSituation) -> StopVerdict:
 RULES: Mapping[str, Callable[[TrialSituation], StopVerdict]] = {
     "predict": predict, "halving": halving, "median": median_rule, "none": none,
 }  # fmt: skip
+
+
+def _is_finite(curve: Curve) -> bool:
+    return all(math.isfinite(value) for _, value in curve)
 
 
 def _is_lost(now: TrialSituation) -> bool:
