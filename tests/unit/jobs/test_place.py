@@ -88,6 +88,24 @@ def test_the_teams_group_pays_for_its_members_jobs(event: Path, capsys: pytest.C
     assert "#PBS -W group_list=gz01" in capsys.readouterr().out
 
 
+def test_the_scheduler_gets_the_teams_group_and_the_events_queue(
+    event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    qsub = commands / "qsub"
+    # scale submits several at a time: the process number keeps them apart
+    qsub.write_text(f'#!/bin/sh\nfor script; do :; done\ncat -- "$script" >{tmp_path}/job-$$\necho $$.server\n')
+    qsub.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    assert run(["submit", "--processes", "2"]) == 0
+    assert run(["scale", "--processes", "1,2"]) == 0
+    scripts = [path.read_text() for path in sorted(tmp_path.glob("job-*"))]
+    assert len(scripts) == 3
+    for script in scripts:
+        assert "#PBS -W group_list=gz01\n" in script and "#PBS -q h-debug\n" in script, script[:2000]
+
+
 def test_a_group_that_somebody_names_goes_before_the_teams(event: Path) -> None:
     assert _request(None, Options(group="gx99", processes=2))[0].group == "gx99"
     assert _request(None, Options(cluster="laptop", processes=2))[0].group is None, "nobody pays for a laptop"
