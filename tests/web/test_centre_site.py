@@ -1,7 +1,6 @@
 """The site that a centre puts on its front page: whose it is, who helped, what counts, whom it leaves out."""
 
 import json
-import lzma
 import os
 import re
 import shutil
@@ -267,23 +266,6 @@ def test_names_of_pages_do_not_depend_on_other_teams(folder: Path, quiet: Publis
     change(folder, teams=[{"name": "新しい"}, *reversed(teams)])
     after = {name for name in site(folder).pages if name.startswith("team-")}
     assert before < after and len(after) == len(before) + 1
-
-
-@pytest.mark.slow
-def test_a_site_of_eight_teams_is_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm_cache: Path) -> None:
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(warm_cache))
-    monkeypatch.setitem(making.FILES, "vega.js", lambda cache: b"// Vega")
-    folder = write_event(tmp_path / "event", 8)
-    source = source_of(folder)
-    assert len(source.summaries) >= 8 * 20
-    found = publish(source, tmp_path / "out")
-    assert found.warnings == []
-    names = [name for name in found.files if not name.endswith((".zip", "vega.js"))]
-    raw = [(found.folder / name).read_bytes() for name in names]
-    plain, small = sum(map(len, raw)), len(lzma.compress(b"".join(raw)))
-    # every page in two languages, with its drawings, their data as tables and for zooming
-    assert (plain < 3_300_000, small < 250_000) == (True, True), (plain, small, len(names))
 
 
 def test_pictures_hold_only_what_is_seen() -> None:
