@@ -18,13 +18,17 @@ from playwright.sync_api import Browser, expect
 
 from hackathon.index.record import RunEntry
 from hackathon.web.dashboard.endpoint import port_door
-from support.pages.browser import DESKTOP, PHONE, Visitor, axe_problems, chromium, html_problems, picture
+from support.pages.browser import DESKTOP, PHONE, Look, Visitor, html_problems, looks
 from support.pages.dashboard import Told, serving
 from support.samples.rich_runs import source_of, write_rich
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 MIDDLE = {"width": 1024, "height": 800}
 WIDE = {"width": 1440, "height": 900}
+LOOKS = {
+    "en": (Look(WIDE), Look(WIDE, "dark", axe="colours")),
+    "ja": (Look(MIDDLE), Look(DESKTOP, media="print"), Look(PHONE, axe="all")),
+}
 PRINTED = "".join(f"step {10 * n} loss: {2.0 / (1 + n):.4f} throughput: {900 + n % 7} samples/s\n" for n in range(60))
 
 
@@ -39,12 +43,6 @@ class Place:
 
     def address(self, path: str) -> str:
         return f"{self.origin}{path}"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 def _own_program(run: Path) -> None:
@@ -72,7 +70,7 @@ def _going(run: Path, now: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory, warm_cache: Path) -> Iterator[Place]:
     project, now = tmp_path_factory.mktemp("event") / "train", time.time()
     for number in range(5):
         run = write_rich(project, number, failed=number == 2, lr=0.1 * (number + 1), note=f"try {number}")
@@ -87,7 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder.chmod(0o700)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(folder))
-        with serving(port_door("127.0.0.1", 0), tmp_path_factory.mktemp("cache"), told) as served:
+        with serving(port_door("127.0.0.1", 0), warm_cache / "hackathon" / "drawings", told) as served:
             origin = f"http://127.0.0.1:{served.door.port}"
             yield Place(origin, f"{origin}/enter?token={served.door.token}", runs)
 
@@ -247,26 +245,20 @@ def test_pages_are_sound_at_every_width(browser: Browser, place: Place, tmp_path
     key = f"{place.runs[0].project}//{place.runs[0].id}"
     pages = {
         "runs": "/{}/runs?sort=-value", "compare": "/{}/compare?" + ids, "run": "/{}/run?key=" + key,
-        "own": "/{}/run?key=" + f"{place.runs[1].project}//{place.runs[1].id}",
         "log": "/{}/log?key=" + f"{key}|rank-0.log&find=step",
-    }  # fmt: skip
-    modes: dict[str, dict[str, Any]] = {
-        "wide-en": {"viewport": WIDE}, "middle-ja": {"viewport": MIDDLE}, "phone-ja": {"viewport": PHONE},
-        "dark-en": {"viewport": WIDE, "color_scheme": "dark"}, "print-ja": {"viewport": DESKTOP},
+        "own": "/{}/run?key=" + f"{place.runs[1].project}//{place.runs[1].id}",
     }  # fmt: skip
     found: dict[str, object] = {}
-    for mode, how in modes.items():
-        with visiting(browser, place, **how) as visitor:
-            if mode.startswith("print"):
-                visitor.page.emulate_media(media="print")
+    for language, ways in LOOKS.items():
+        with visiting(browser, place) as visitor:
             for name, path in pages.items():
-                visit = visitor.visit(place.address(path.format(mode[-2:])))
-                if visit.problems or visit.status != 200:
-                    found[f"{mode} {name}"] = (visit.status, visit.problems)
-                if mode in ("phone-ja", "dark-en") and (wrong := axe_problems(visitor.page)):
-                    found[f"axe {mode} {name}"] = wrong
-                picture(visitor.page, f"compare-{mode}-{name}")
-                if mode == "wide-en":
+                visit = visitor.visit(place.address(path.format(language)))
+                if name == "own":  # another run, of the same template
+                    ways = tuple(replace(way, axe="") for way in ways)
+                found |= looks(visitor.page, f"compare-{language}-{name}", *ways)
+                if visitor.problems or visit.status != 200:
+                    found[f"{language} {name}"] = (visit.status, list(visitor.problems))
+                if language == "en":
                     (tmp_path / f"{name}.html").write_text(visit.source, "utf-8")
     assert found == {}
     assert html_problems(tmp_path) == []

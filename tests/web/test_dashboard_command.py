@@ -65,9 +65,10 @@ class Running:
 
 
 @pytest.fixture
-def settings() -> Iterator[dict[str, str]]:
+def settings(warm_cache: Path) -> Iterator[dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as runtime:
-        yield {**os.environ, "XDG_RUNTIME_DIR": runtime, "HACKATHON_LANG": "en"}
+        cache = {"XDG_CACHE_HOME": str(warm_cache)}
+        yield {**os.environ, **cache, "XDG_RUNTIME_DIR": runtime, "HACKATHON_LANG": "en"}
 
 
 @contextlib.contextmanager

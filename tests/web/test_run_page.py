@@ -270,13 +270,14 @@ def test_request_scripts_source_and_environment_are_there(project: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", ["en", "ja"])
-def test_the_page_is_well_formed_in_both_languages(project: Path, language: str) -> None:
+def test_the_page_is_well_formed_in_both_languages(project: Path) -> None:
     pytest.importorskip("vl_convert")
-    for run in runs_of(project):
-        page = html_of(source_of(project, live=True), f"{project}//{run.name}", language, pictures=True)
-        check_structure(page)
-        assert f'lang="{language}"' in page
+    source = source_of(project, live=True)  # which keeps its drawings: their words are put in afterwards
+    for run in runs_of(project)[:2]:
+        for language in ("en", "ja"):
+            page = html_of(source, f"{project}//{run.name}", language, pictures=True)
+            check_structure(page)
+            assert f'lang="{language}"' in page
 
 
 def test_hostile_text_everywhere_is_shown_as_text(tmp_path: Path) -> None:

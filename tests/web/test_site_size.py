@@ -1,10 +1,11 @@
 """A site is small: pages say nothing twice, and what browsers make of them stays the same."""
 
 import json
+import lzma
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,6 +21,9 @@ from hackathon.web.site.compact import compact
 from hackathon.web.site.plot_files import Specs, parted, plot_file
 from hackathon.web.site.publish import Published, publish
 from support.samples.event import write_event
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.slow
 LIMITS = {
@@ -54,7 +58,7 @@ def pages() -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str]) -> Published:
+def site(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str], warm_cache: Path) -> Published:
     """The site of an event with three teams; `pages` gets its pages as they were before they were made small."""
     pytest.importorskip("vl_convert")
     folder = tmp_path_factory.mktemp("event") / "hackathon-2026"
@@ -66,7 +70,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, pages: dict[str, str]) -> Pub
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(warm_cache))
         patch.setenv("HACKATHON_LANG", "en")
         patch.setattr(making, "compact", watched)
         source = gather(folder, load_event(folder), ask=False, index=folder / "runs.sqlite3", diagnose=False)
@@ -88,6 +92,14 @@ def test_each_kind_of_page_has_a_limit(site: Published) -> None:
     assert site.files["forms.js"] < 21_000 and site.files["plots.js"] < 15_000
 
 
+def test_a_site_of_three_teams_is_small(site: Published) -> None:
+    """Every page in two languages, with its drawings, their data as tables and for zooming, and the scripts."""
+    names = [name for name in site.files if not name.endswith((".zip", "vega.js"))]
+    raw = [(site.folder / name).read_bytes() for name in names]
+    plain, small = sum(map(len, raw)), len(lzma.compress(b"".join(raw)))
+    assert (plain < 800_000, small < 60_000) == (True, True), (plain, small, len(names))
+
+
 def test_a_text_is_told_once(site: Published) -> None:
     """Scripts lie in crates, runs of a study on its page, specifications of pictures in one file for all languages."""
     for name in site.pages:
@@ -100,20 +112,18 @@ def test_a_text_is_told_once(site: Published) -> None:
 
 
 @pytest.mark.browser
-def test_browsers_make_the_same_of_a_small_page(site: Published, pages: dict[str, str]) -> None:
-    from support.pages.browser import chromium
-
+def test_browsers_make_the_same_of_a_small_page(browser: "Browser", site: Published, pages: dict[str, str]) -> None:
     assert len(pages) == len(site.pages)
     kinds: dict[str, str] = {}
     for name in site.pages:
         kinds.setdefault(re.sub(r"-.*?(?=\.ja|\.html)", "", name), name)
-    with chromium() as browser:
-        page = browser.new_page()
-        for name in kinds.values():
-            text = (site.folder / name).read_text("utf-8")
-            before, after = (page.evaluate(AS_READ, each) for each in (parted(pages[text])[0], text))
-            assert before == after, name
-            assert len(text) < 0.95 * len(pages[text])
+    page = browser.new_page()
+    for name in kinds.values():
+        text = (site.folder / name).read_text("utf-8")
+        before, after = (page.evaluate(AS_READ, each) for each in (parted(pages[text])[0], text))
+        assert before == after, name
+        assert len(text) < 0.95 * len(pages[text])
+    page.close()
 
 
 PIECES = """
@@ -146,13 +156,11 @@ PIECES = """
 
 
 @pytest.mark.browser
-def test_what_a_page_may_leave_out() -> None:
-    from support.pages.browser import chromium
-
+def test_what_a_page_may_leave_out(browser: "Browser") -> None:
     page = f"<!doctype html>\n<html>\n<head>\n<title>t</title>\n</head>\n<body>\n{PIECES}\n</body>\n</html>\n"
-    with chromium() as browser:
-        tab = browser.new_page()
-        before, after = (tab.evaluate(AS_READ, each) for each in (page, compact(page)))
+    tab = browser.new_page()
+    before, after = (tab.evaluate(AS_READ, each) for each in (page, compact(page)))
+    tab.close()
     assert before == after
     assert compact(compact(page)) == compact(page)
     assert "<td>b<td>c <span>d</span> e</table>" in compact(page) and "<p>a</p>text" in compact(page)
@@ -221,18 +229,16 @@ def test_a_file_of_pictures_is_small_and_holds_each_language() -> None:
 
 
 @pytest.mark.browser
-def test_pictures_come_alive_from_a_file_in_both_languages(site: Published) -> None:
-    from support.pages.browser import chromium
-
+def test_pictures_come_alive_from_a_file_in_both_languages(browser: "Browser", site: Published) -> None:
     name = next(path.name.partition(".")[0] for path in sorted(site.folder.glob("study-*.html")))
-    with chromium() as browser:
-        for language, word in (("", "Processes"), (".ja", "プロセス数")):
-            page = browser.new_page()
-            said: list[str] = []
-            page.on("console", lambda line, said=said: said.append(line.text) if line.type == "error" else None)  # type: ignore[misc]
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))  # type: ignore[misc]
-            page.goto((Path(site.folder) / f"{name}{language}.html").as_uri())
-            page.locator("#efficiency").hover()
-            page.wait_for_selector("#efficiency.plot-live .mark-symbol path", timeout=120_000)
-            assert word in (page.locator("#efficiency").text_content() or "")
-            assert said == []
+    for language, word in (("", "Processes"), (".ja", "プロセス数")):
+        page = browser.new_page()
+        said: list[str] = []
+        page.on("console", lambda line, said=said: said.append(line.text) if line.type == "error" else None)  # type: ignore[misc]
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))  # type: ignore[misc]
+        page.goto((Path(site.folder) / f"{name}{language}.html").as_uri())
+        page.locator("#efficiency").hover()
+        page.wait_for_selector("#efficiency.plot-live .mark-symbol path", timeout=120_000)
+        assert word in (page.locator("#efficiency").text_content() or "")
+        assert said == []
+        page.close()

@@ -19,7 +19,17 @@ from playwright.sync_api import Browser, Page, expect
 from hackathon.survey.collection import Collection
 from hackathon.survey.values import read_stored
 from hackathon.web.survey_form.offline import offline_page, sheet
-from support.pages.browser import DESKTOP, PATIENCE, PHONE, STICKS_OUT, axe_problems, chromium, html_problems, picture
+from support.pages.browser import (
+    DESKTOP,
+    PATIENCE,
+    PHONE,
+    STICKS_OUT,
+    Look,
+    axe_problems,
+    html_problems,
+    looks,
+    picture,
+)
 from support.patience import STRETCH
 from support.survey.serving import NAME, QUESTIONS, Served, app_of, ask, served, write_survey
 
@@ -33,12 +43,6 @@ MORE = [
      "high": {"en": "would recommend it to everybody", "ja": "ぜひ薦めたい"}},
     {"id": "hostile", "kind": "choice", "text": HOSTILE, "help": HOSTILE, "options": {"a": HOSTILE, "b": LONG}},
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +85,12 @@ class Looking:
         assert self.problems == []
         if name:
             picture(self.page, f"survey-{name}")
+
+    def everywhere(self, name: str) -> None:
+        """See the same on a phone, on a desktop, and in the dark."""
+        self.sound(name)
+        assert looks(self.page, f"survey-{name}", Look(DESKTOP), Look(PHONE, "dark", axe="colours")) == {}
+        self.page.emulate_media(color_scheme="light")
 
 
 def answered(survey: Collection, words: str) -> list[dict[str, Any]]:
@@ -130,35 +140,25 @@ def test_an_impatient_finger_counts_once(browser: Browser, server: Served, surve
     assert len(answered(survey, "二度押し")) == 1
 
 
-@pytest.mark.parametrize(("settings", "language"), [
-    ({}, "ja"), ({"color_scheme": "dark"}, "en"), ({"viewport": DESKTOP}, "en"),
-])  # fmt: skip
-def test_every_page_can_be_used_by_everybody(
-    browser: Browser, server: Served, settings: dict[str, Any], language: str
-) -> None:
-    looking = Looking(browser, server.origin, **settings)
-    page, name = looking.page, f"{language}-{'-'.join(map(str, settings)) or 'phone'}"
-    token = server.tokens[2]
-
-    def look(what: str) -> None:
-        looking.sound(f"{name}-{what}")
-
-    page.goto(f"{server.origin}/?t={token}&lang={language}")
-    look("form")
+def test_every_page_can_be_used_by_everybody(browser: Browser, server: Served) -> None:
+    looking = Looking(browser, server.origin)
+    page, token = looking.page, server.tokens[2]
+    page.goto(f"{server.origin}/?t={token}&lang=ja")
+    looking.everywhere("form-ja")
+    page.get_by_role("link", name="English").click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    assert f"t={token}" in page.url
+    looking.everywhere("form-en")
     for target in page.locator("label.level, label.option, button").all():
         box = target.bounding_box()
         assert box and box["height"] >= 44 and box["width"] >= 44, target.inner_html()
-    page.get_by_role("link", name="English" if language == "ja" else "日本語").click()
-    expect(page.locator("html")).to_have_attribute("lang", "en" if language == "ja" else "ja")
-    assert f"t={token}" in page.url
-    page.go_back()
     page.locator("textarea[name=q-free]").fill(HOSTILE + "x" * 200)
     page.locator("input[name=q-hours]").fill(HOSTILE)
     page.locator("button").click()
     expect(page.locator("[aria-invalid=true]")).to_have_count(2)
-    look("wrong")
-    page.goto(f"{server.origin}/?lang={language}&t={'a' * 16}")
-    look("unknown")
+    looking.everywhere("wrong-en")
+    page.goto(f"{server.origin}/?lang=ja&t={'a' * 16}")
+    looking.everywhere("unknown-ja")
     page.get_by_role("textbox").fill(token.upper())
     page.locator("button").click()
     page.locator("fieldset").nth(3).wait_for()
@@ -288,7 +288,7 @@ def test_the_offline_page_saves_nothing_that_import_refuses(browser: Browser, tm
         download.value.save_as(saved)
         values = json.loads(saved.read_text("utf-8"))["values"]
         assert read_stored(survey.survey, values)[1] == [], right
-    looking.sound()
+    assert looking.problems == []
 
 
 def test_slips_to_cut(browser: Browser, survey: Collection, tmp_path: Path) -> None:

