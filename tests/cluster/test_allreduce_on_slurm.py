@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.backends import Run, Site, SlurmBackend
+from support.paths import ROOT
 from support.slurm_lab.lab import SlurmLab
 
 pytestmark = [
@@ -36,7 +37,11 @@ def _hosts(site: Site, nodes: int) -> int:
 
 
 def test_measured_inside_a_node_and_between_nodes(site: Site) -> None:
-    site.choose_programs()
+    # a profile of that name, as shipped but for its programs: what is measured takes nothing from the project
+    profile = site.folder / "templates" / "clusters" / "slurm.yaml"
+    profile.parent.mkdir(parents=True, exist_ok=True)
+    shipped = (ROOT / "templates" / "clusters" / "slurm.yaml").read_text()
+    profile.write_text(f"{shipped}environment: {json.dumps(site.backend.profile()['environment'])}\n")
     answer = json.loads(site.run("clusters", "slurm", "--measure", *SMALL, "--json", seconds=200))
     found = answer["measured"]
     assert [(each["nodes"], each["processes"], each["hosts"]) for each in found] == [

@@ -17,6 +17,8 @@ from support.training import Training, good
 LIMIT = STRETCH * 60.0
 """Seconds from the death of a rank to the end of its job."""
 OPTIONS = {"width": 16, "heads": 2, "sequence": 32, "dropout": 0.1, "lr": 0.001, "steps": 3}
+BATCH = 128
+"""Sequences of a step, of all processes together: to test all of the text takes few of these."""
 SMALL = tuple(word for name, value in OPTIONS.items() for word in ("-p", f"{name}={value}"))
 pytestmark = [
     pytest.mark.slurm,
@@ -47,13 +49,13 @@ def alone(tmp_path_factory: pytest.TempPathFactory, warm_python: str) -> float:
     """The bits per byte that one process reaches with the same batches."""
     place = Training("pipeline-lm", tmp_path_factory.mktemp("alone"), warm_python)
     words = [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
-    good(place.train(1, *words, "--batch-size", "8", "--checkpoint-every", "0"))
+    good(place.train(1, *words, "--batch-size", str(BATCH), "--checkpoint-every", "0"))
     reached: float = place.final()["bits_per_byte"]
     return reached
 
 
 def test_two_nodes_learn_what_one_process_learns(site: Site, alone: float) -> None:
-    run = site.submit(*SMALL, "-p", "batch_size=2")
+    run = site.submit(*SMALL, "-p", f"batch_size={BATCH // 4}")
     site.await_state(run, "SUCCEEDED", "FAILED", seconds=200)
     final = json_lines(run.path / "metrics" / "rank-0.jsonl")[-1]
     assert (final["steps"], final["rank_sum"], final["stages"]) == (3, 10, 4), run.log()

@@ -60,7 +60,7 @@ def _curve(site: Site, run: Run) -> list[list[float]]:
     return [[float(each) for each in line.split(",")] for line in lines[1:]]
 
 
-@pytest.mark.parametrize("site", ["local", pytest.param("pbs", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("site", ["pbs"], indirect=True)
 @pytest.mark.slow
 def test_killed_by_the_walltime_twice(site: Site) -> None:
     """The program knows nothing of the stop file; what it did after its checkpoint is done again."""

@@ -137,11 +137,10 @@ def test_the_same_command_goes_on_after_ctrl_c(backend: Backend, tmp_path: Path)
 
 
 MODELS = {
-    "even": "held = [bytearray(batch * 60_000) for layer in range(5)]",
     "attention": "held = bytearray(batch * 40_000), bytearray(batch * batch * 800)",
     "optimizer": "step = bytearray(batch * 200_000); del step; held = bytearray(30 << 20), bytearray(batch * 150_000)",
 }
-"""Name → what a step needs: a net, one whose memory grows with the square, one that needs more in its second step."""
+"""Name → what a step needs: a net whose memory grows with the square, and one that needs more in its second step."""
 LIMIT = 120_000_000
 
 

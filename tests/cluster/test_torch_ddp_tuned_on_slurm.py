@@ -27,10 +27,14 @@ def _final(site: Site, run: str) -> dict[str, float]:
 @pytest.mark.parametrize("launcher", ["torchrun", "mpirun", "srun"])
 def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
     site = Site(SlurmBackend(slurm), tmp_path)
+    site.backend.trains = True
+    site.run("init", "--recipe", "torch-ddp-tuned", str(tmp_path / "project"))
+    site.folder = tmp_path / "project"
+    site.choose_programs()
     if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
         pytest.skip("no mpirun")
     nodes = ("--cluster", "slurm", "--nodes", "2", "--processes", "2", "--processes-per-node", "1")
-    site.run("submit", "torch-ddp-tuned", *nodes, "--launcher", launcher, *SHORT, "--wait", seconds=600)
+    site.run("submit", *nodes, "--launcher", launcher, *SHORT, "--wait", seconds=600)
     (run,) = (site.folder / "runs").glob("*-2p-*")
     final = _final(site, run.name)
     assert final["rank_sum"] == 3 and final["weight_spread"] <= 1e-4

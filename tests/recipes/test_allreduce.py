@@ -18,6 +18,7 @@ from hackathon.config import load
 from support.paths import RECIPES
 from support.patience import STRETCH
 from support.recipes import copy_recipe
+from support.warm import with_torch
 
 RECIPE = RECIPES / "allreduce"
 SMALL = ("--min-size", "1000", "--max-size", "64KiB", "--split", "16KiB", "--warmup", "1", "--iterations", "3")
@@ -54,7 +55,8 @@ class Place:
 
     def torchrun(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
         words = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-        return self.call([sys.executable, *words, "bench.py", *SMALL, *options])
+        python = with_torch()
+        return self.call([python, *words, "bench.py", *SMALL, *options], PYTHON_EXEC=python)
 
     def alone(self, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return self.call([sys.executable, "bench.py", *SMALL, *options], **environ)
@@ -64,6 +66,7 @@ class Place:
         if mpirun is None:
             pytest.skip("no mpirun")
         pytest.importorskip("mpi4py")
+        # no fork: MPI belongs to the process that mpirun starts, and the number of its parent decides on Gloo's port
         words = [mpirun, "--oversubscribe", "-np", str(processes), sys.executable, "bench.py"]
         return self.call([*words, *SMALL, *options])
 

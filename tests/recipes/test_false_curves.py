@@ -33,6 +33,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tupl
     """Program → its project and the results that `scale --wait` printed; they run at the same time."""
     folder = tmp_path_factory.mktemp("curves")
     backend, made = LocalBackend(folder), {}
+    backend.trains = True
 
     def scale(name: str) -> None:
         site = Site(backend, folder / name, {"HACKATHON_LOCAL_SLOTS": "8"})

@@ -5,7 +5,6 @@ That abort is a race that shows once in some ten runs of a busy machine; the thr
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -43,15 +42,18 @@ os.write(1, ("ended with %s\\n" % threads()).encode())
         ("async-sgd", "train.py", ["--epochs", "1", "--batch-size", "64"]),
     ],
 )
-def test_no_thread_of_gloo_is_left(recipe: str, program: str, options: list[str], tmp_path: Path) -> None:
+def test_no_thread_of_gloo_is_left(
+    recipe: str, program: str, options: list[str], tmp_path: Path, warm_python: str
+) -> None:
     source = copy_recipe(recipe, tmp_path / "source")
     (source / "wrapper.py").write_text(WRAPPER)
     for name in ("metrics", "events", "checkpoints"):
         (tmp_path / "run" / name).mkdir(parents=True)
     foreign = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-    environ = {"HK_RUN": str(tmp_path / "run"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    environ = {"HK_RUN": str(tmp_path / "run"), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "",
+               "PYTHON_EXEC": warm_python}  # fmt: skip
+    launcher = [warm_python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
         [*launcher, "wrapper.py", program, *options],
         cwd=source, env=kept | environ, capture_output=True, text=True, timeout=STRETCH * 180, check=False,

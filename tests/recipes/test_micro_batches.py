@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -251,8 +250,9 @@ dist.destroy_process_group()
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-def test_processes_exchange_once(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", TOGETHER]
+def test_processes_exchange_once(tmp_path: Path, warm_python: str) -> None:
+    (tmp_path / "program.py").write_text(TOGETHER)
+    words = [warm_python, str(tmp_path / "program.py")]
     more = [str(tmp_path / "meet"), str(SHARED)]
     ranks = [subprocess.Popen([*words, str(rank), *more], stdout=subprocess.PIPE, text=True) for rank in range(2)]
     for each in ranks:

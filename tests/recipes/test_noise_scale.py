@@ -4,7 +4,6 @@ import importlib.util
 import math
 import os
 import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 from types import ModuleType
@@ -130,12 +129,13 @@ dist.destroy_process_group()
 
 
 @pytest.mark.slow
-def test_two_processes_find_it_and_train_as_without(tmp_path: Path) -> None:
+def test_two_processes_find_it_and_train_as_without(tmp_path: Path, warm_python: str) -> None:
     import json
 
+    (tmp_path / "program.py").write_text(PROGRAM)
     ranks = [
         subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(rank), str(tmp_path)], stderr=subprocess.PIPE, text=True,
+            [warm_python, tmp_path / "program.py", str(rank), str(tmp_path)], stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": f"{SHARED}:{RUNTIME.parent}", "OMP_NUM_THREADS": "1"},
         )
         for rank in range(2)

@@ -5,8 +5,6 @@ import re
 import shlex
 import statistics
 import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,19 +41,21 @@ def test_program_knows_nothing_of_the_toolkit() -> None:
 @pytest.mark.torch
 @pytest.mark.parametrize("processes", [1, 2])
 @pytest.mark.slow
-def test_trains_and_its_numbers_are_found(processes: int, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
+def test_trains_and_its_numbers_are_found(processes: int, warm_python: str) -> None:
+    """Two processes train as long as the project says; one shows within some epochs that it runs alone."""
     pytest.importorskip("sklearn")
     project = _read("own-code")
     values = {name: parameter["default"] for name, parameter in project["parameters"].items()}
+    if processes == 1:
+        values["epochs"] = 5
     words = [word.format(**values) for word in shlex.split(project["command"])]
     assert words[0] == "python"
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
     clean = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
     done = subprocess.run(
-        [sys.executable, *launcher, *words[1:]],
-        cwd=PROJECT, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=STRETCH * 200,
-        check=False,
+        [warm_python, *launcher, *words[1:]],
+        cwd=PROJECT, env=clean | {"OMP_NUM_THREADS": "1", "PYTHON_EXEC": warm_python}, capture_output=True, text=True,
+        timeout=STRETCH * 200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = {
@@ -64,5 +64,5 @@ def test_trains_and_its_numbers_are_found(processes: int, tmp_path: Path) -> Non
     }
     assert len(found["samples_per_s"]) == len(found["accuracy"]) == values["epochs"]
     assert statistics.median(found["samples_per_s"][project["metrics"]["samples_per_s"]["skip_first"] :]) > 10
-    assert found["accuracy"][-1] >= project["check"]["at_least"]
+    assert found["accuracy"][-1] >= (project["check"]["at_least"] if processes > 1 else 60)
     assert found["loss"]

@@ -2,10 +2,8 @@
 
 import json
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,8 @@ from support.patience import STRETCH
 from support.training import Training, good
 
 NAME = "torch-ddp"
+EPOCHS = 10
+"""Half of the recipe's own, which suffice to see that it learns."""
 torch = pytest.importorskip("torch")
 needs("sklearn")
 pytestmark = [pytest.mark.torch, pytest.mark.timeout(300)]
@@ -57,10 +57,10 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     """Return the final line after checking what every complete run must show."""
     final = place.metrics()[-1]
     assert final["final"] is True
-    assert final["accuracy"] >= 0.97
+    assert final["accuracy"] >= 0.95
     assert final["gradient_check"] < 1e-6
     assert final["rank_sum"] == processes * (processes + 1) // 2
-    assert final["epochs"] == 20
+    assert final["epochs"] == EPOCHS
     assert final["samples_per_s"] > 10
     assert re.fullmatch(r"sha256:[0-9a-f]{64}", final["weights"])
     shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
@@ -71,21 +71,22 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_alone_learns_the_digits(place: Place) -> None:
-    done = place.train(1)
+    done = place.train(1, "--epochs", str(EPOCHS))
     good(done)
     assert _final(place, 1)["communication_share"] == 0
     assert "accuracy 0.9" in done.stdout
     assert [line["warmup"] for line in place.metrics() if "warmup" in line]
     steps = [line for line in place.metrics() if "samples" in line]
-    assert sum(line["samples"] for line in steps) == 20 * (1437 // 64) * 64
+    assert sum(line["samples"] for line in steps) == EPOCHS * (1437 // 64) * 64
     events = [json.loads(line) for line in (place.run / "events/rank-0.jsonl").read_text().splitlines()]
-    assert [(event["event"], event["path"]) for event in events] == [("checkpoint", "checkpoints/last.pt")] * 4
+    assert [(event["event"], event["path"]) for event in events] == [("checkpoint", "checkpoints/last.pt")] * 2
 
 
 @pytest.mark.slow
 def test_two_processes_learn_together(place: Place) -> None:
-    good(place.train(2, "--lr", "0.1"))
-    final = _final(place, 2)
+    """Strong scaling: with half the batch in each process the batch of both is that of one."""
+    good(place.train(2, "--epochs", str(EPOCHS), "--batch-size", "32", "--noise-scale"))
+    final, other = _final(place, 2), place.metrics(1)[-1]
     assert 0 < final["communication_share"] < 1
     shares = shares_of_run(place.run, 2)
     assert shares is not None
@@ -93,27 +94,17 @@ def test_two_processes_learn_together(place: Place) -> None:
         assert each.unknown == () and each.steps > 100
         assert sum(getattr(each, part) for part in PARTS) == pytest.approx(each.seconds, rel=0.01)
     steps = [line for line in place.metrics() if "samples" in line]
-    assert sum(line["samples"] for line in steps) == 20 * (719 // 64) * 64 * 2
-    assert place.metrics(1)[-1]["accuracy"] == final["accuracy"]  # every rank knows the whole test's result
-    assert place.metrics(1)[-1]["weights"] == final["weights"]
-
-
-@pytest.mark.slow
-def test_strong_scaling_keeps_the_global_batch(place: Place) -> None:
-    good(place.train(2, "--batch-size", "32", "--noise-scale"))
-    final, other = _final(place, 2), place.metrics(1)[-1]
-    steps = [line for line in place.metrics() if "samples" in line]
-    assert steps[-1]["step"] == 20 * (719 // 32)
+    assert steps[-1]["step"] == EPOCHS * (719 // 32)
+    assert sum(line["samples"] for line in steps) == EPOCHS * (719 // 32) * 32 * 2
+    assert other["accuracy"] == final["accuracy"]  # every rank knows the whole test's result
+    assert other["weights"] == final["weights"]
     assert final["noise_scale_low"] == other["noise_scale_low"] > 1  # it is at least that; how large is not known here
 
 
 @pytest.mark.mpi
 @pytest.mark.slow
 def test_plain_mpirun(place: Place) -> None:
-    mpirun = shutil.which("mpirun", path=place.environ["PATH"])
-    if mpirun is None:
-        pytest.skip("no mpirun")
-    good(place.call([mpirun, "-np", "2", sys.executable, "train.py", "--epochs", "2"]))
+    good(place.mpirun(2, "--epochs", "2"))
     assert place.metrics()[-1]["rank_sum"] == 3
     assert place.metrics(1)[-1]["rank_sum"] == 3
 
@@ -135,20 +126,19 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
-def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str, processes: int) -> None:
+def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str) -> None:
     whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
-    options = ("--epochs", "3", "--checkpoint-every", "1")
-    good(whole.train(processes, *options))
+    options = ("--epochs", "2", "--checkpoint-every", "1")
+    good(whole.train(2, *options))
     parts.stop.write_text(str(time.time() + 60))
-    stopped = parts.train(processes, *options)
+    stopped = parts.train(2, *options)
     good(stopped)
     assert parts.metrics()[-1]["stopped"] is True
     state = parts.checkpoint()
     assert (state["epoch"], state["batch"]) == (0, 1)  # in the middle of an epoch
     assert not _same(state["net"], whole.checkpoint()["net"])
     parts.stop.unlink()
-    resumed = parts.train(processes, *options)
+    resumed = parts.train(2, *options)
     good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
     assert _same(parts.checkpoint(), whole.checkpoint())
@@ -158,7 +148,7 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python
 @pytest.mark.slow
 def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) -> None:
     whole, killed = (Place(tmp_path / name, warm_python) for name in ("whole", "killed"))
-    options = ("--epochs", "6", "--checkpoint-every", "1")
+    options = ("--epochs", "3", "--checkpoint-every", "1")
     good(whole.train(1, *options))
     # it stands still in its second epoch, or a busy machine might let it come to its end before it is killed
     program, hold = killed.source / "train.py", killed.run / "hold"
@@ -177,7 +167,7 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) 
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    assert 1 <= killed.checkpoint()["epoch"] < 6
+    assert 1 <= killed.checkpoint()["epoch"] < 3
     hold.unlink()
     resumed = killed.train(1, *options)
     good(resumed)
@@ -186,18 +176,8 @@ def test_killed_and_started_again_is_the_same(tmp_path: Path, warm_python: str) 
 
 
 @pytest.mark.slow
-def test_resumed_by_another_number_of_processes(place: Place) -> None:
-    place.stop.touch()
-    good(place.train(2, "--epochs", "2"))
-    place.stop.unlink()
-    done = place.train(1, "--epochs", "2")
-    good(done)
-    assert "epoch 0, batch 0" in done.stdout
-    assert place.metrics()[-1]["epochs"] == 2
-
-
-@pytest.mark.slow
 def test_stop_file_in_the_middle_of_training(place: Place) -> None:
+    """Another number of processes goes on, with the whole epoch."""
     process = subprocess.Popen(
         place.argv(2, "--epochs", "100000", "--checkpoint-every", "0"),
         cwd=place.source, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -210,7 +190,13 @@ def test_stop_file_in_the_middle_of_training(place: Place) -> None:
     rest, _ = process.communicate(timeout=STRETCH * 60)
     assert process.returncode == 0, rest
     assert place.metrics()[-1]["stopped"] is True
-    assert (place.run / "checkpoints" / "last.pt").exists()
+    epoch = place.checkpoint()["epoch"]
+    assert epoch > 0
+    place.stop.unlink()
+    done = place.train(1, "--epochs", str(epoch + 1))
+    good(done)
+    assert f"epoch {epoch}, batch 0" in done.stdout
+    assert place.metrics()[-1]["epochs"] == epoch + 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

@@ -3,7 +3,6 @@
 import argparse
 import shutil
 import struct
-import sys
 import zlib
 from pathlib import Path
 from types import ModuleType
@@ -65,43 +64,43 @@ def test_a_training_that_diverged_is_not_called_two_networks(place: Place) -> No
 
 
 def test_one_and_two_processes_learn_equally(tmp_path: Path, warm_python: str) -> None:
-    alone = _trained(Place(tmp_path / "1", warm_python), 1)
+    """One adds up two batches in each step."""
+    epochs = ("--epochs", "10", "--lr", "0.1")
+    added = ("--batch-size", "64", "--accumulate", "2")
+    alone = _trained(Place(tmp_path / "1", warm_python), 1, *epochs, *added, least=0.95)
     exact = (
         "--static-graph",
         "--bucket-view",
+        "--channels-last",
         "--bucket-mb",
         "1",
-        "--channels-last",
         "--workers",
         "1",
         "--prefetch",
         "3",
     )
-    together = _trained(Place(tmp_path / "2", warm_python), 2, "--lr", "0.1", *exact)
-    assert abs(alone - together) <= 0.01
-
-
-def test_alone_with_accumulated_batches(place: Place) -> None:
-    _trained(place, 1, "--accumulate", "2", "--lr", "0.1")
+    together = _trained(Place(tmp_path / "2", warm_python), 2, *epochs, *exact, least=0.95)
+    assert abs(alone - together) <= 0.02
 
 
 def test_alone_with_bf16(place: Place) -> None:
-    """Three epochs: a processor without instructions for bf16 takes two minutes for all twenty."""
-    _trained(place, 1, "--amp", "bf16", "--epochs", "3", "--warmup-epochs", "0", least=0.7)
+    """One epoch: a processor without instructions for bf16 takes two minutes for twenty."""
+    _trained(place, 1, "--amp", "bf16", "--epochs", "1", "--warmup-epochs", "0", least=0.3)
 
 
-SENT = {"fp16": 0.5, "bf16": 0.5, "powersgd": 0.25, "topk": 0.021}
+SENT = {"bf16": 0.5, "powersgd": 0.25, "topk": 0.021}
 """Hook → part of the bytes that it sends at most, in two processes."""
 
 
 @pytest.mark.parametrize("hook", SENT)
 def test_two_processes_send_less(hook: str, place: Place) -> None:
-    rounds = hook in ("fp16", "bf16")
-    _trained(place, 2, *f"--lr 0.1 --epochs 14 --hook {hook} --powersgd-start 20".split(), exact=not rounds)
+    rounds = hook == "bf16"
+    options = f"--lr 0.1 --epochs 8 --hook {hook} --powersgd-start 20".split()
+    _trained(place, 2, *options, exact=not rounds, least=0.9)
     final = place.final()
     assert 0 < final["sent_bytes"] <= SENT[hook] * final["gradient_bytes"]
     if rounds:
-        assert place.final()["gradient_check"] > 1e-9  # rounded: it was really sent as fp16
+        assert place.final()["gradient_check"] > 1e-9  # rounded: it was really sent as bf16
 
 
 def test_without_the_all_reduce_it_fails(place: Place) -> None:
@@ -137,6 +136,11 @@ def test_a_hook_that_no_longer_averages_is_noticed(place: Place) -> None:
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python: str) -> None:
     """With all that has state of its own: loss scaling, LARS, batches added up, workers."""
     whole, parts = (Place(tmp_path / name, warm_python) for name in ("whole", "parts"))
+    for each in (whole, parts):  # fewer digits: fp16 is slow on a processor
+        program = each.source / "data.py"
+        text = program.read_text()
+        assert text.count("order[360:]") == 1
+        program.write_text(text.replace("order[360:]", "order[360:700]"))
     options = ("--epochs", "1", "--amp", "fp16", "--accumulate", "3", "--batch-size", "32", "--optimizer", "lars")
     good(whole.train(1, *options, "--lr", "5"))
     parts.stop.touch()
@@ -153,7 +157,6 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path, warm_python
 
 
 def test_compiled_or_told_that_there_is_no_compiler(place: Place) -> None:
-    place.python = sys.executable
     done = place.train(1, "--compile", "--fused", "--epochs", "1")
     if any(shutil.which(name) for name in ("c++", "g++", "clang++")):
         good(done)
@@ -179,14 +182,14 @@ def _png(path: Path, grey: int) -> None:
 def test_own_images(place: Place, tmp_path: Path, parts: tuple[str, ...], epochs: int) -> None:
     pytest.importorskip("PIL", reason="Pillow is not installed")
     for part in parts:
-        for number in range(40):
+        for number in range(20):
             _png(tmp_path / "images" / part / "dark" / f"{number}.png", number)
             _png(tmp_path / "images" / part / "light" / f"{number}.PNG", 255 - number)
     options = f"--epochs {epochs} --image-size 32 --batch-size 8 --warmup-epochs 1 --workers 1".split()
     good(place.train(1, "--image-folder", str(tmp_path / "images"), *options))
     assert list(place.checkpoint()["net"].values())[-1].numel() == 2  # as many classes as folders
     steps = [line for line in place.metrics() if "samples" in line]
-    assert sum(line["samples"] for line in steps) == epochs * (64 if parts == ("",) else 80)  # a fifth is kept to test
+    assert sum(line["samples"] for line in steps) == epochs * (32 if parts == ("",) else 40)  # a fifth is kept to test
     assert place.final()["accuracy"] >= (0.8 if epochs > 1 else 0)
 
 

@@ -5,7 +5,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,19 +36,30 @@ for each in [*model.blocks, model]:
     each.set_custom_reduce_scatter(Alone())
 """
 
+# in place of torch's compiler: what is captured is noted and runs as it is
+CAPTURED = """
+import functools, os
+import torch
+def noted(module, inputs):
+    with open(os.path.join(os.environ["HK_RUN"], "graphs"), "a") as stream:
+        stream.write(module.code)
+    return module
+torch.compile = functools.partial(torch.compile, backend=noted)
+"""
+
 
 class Place(Training):
-    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process."""
+    """A copy of the recipe and a run directory as a job has them; torchrun starts more than one process.
+
+    Of the text only the first chapters are there: to test takes a tenth of it, which is longer than all training here.
+    """
 
     timeout = 400
 
-    def __init__(self, folder: Path, python: str) -> None:
+    def __init__(self, folder: Path, python: str, most: int | None = 20_000) -> None:
         super().__init__(NAME, folder, python)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        # no pool of compiling processes for two small kernels
-        return super().environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        text = self.source / "pride-and-prejudice.txt"
+        text.write_bytes(text.read_bytes()[:most])
 
     def train(self, processes: int, *options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Train; it has to end with `code`."""
@@ -96,6 +106,7 @@ def _near(left: dict[str, Any], right: dict[str, Any]) -> bool:
 def site(tmp_path: Path) -> Iterator[Site]:
     """A project around the recipe, as `init` makes it, on this machine."""
     backend = LocalBackend(tmp_path)
+    backend.trains = True
     made = Site(backend, tmp_path)
     made.run("init", "--recipe", "torch-fsdp-lm", str(tmp_path / "novel"))
     made.folder = tmp_path / "novel"
@@ -104,33 +115,44 @@ def site(tmp_path: Path) -> Iterator[Site]:
     backend.stop()
 
 
+def test_it_learns_the_text_as_well_as_the_recipe_promises(tmp_path: Path, warm_python: str) -> None:
+    place = Place(tmp_path, warm_python, None)
+    place.train(1)
+    check = yaml.safe_load((RECIPE / "recipe.yaml").read_text())["check"]
+    assert place.final()[check["metric"]] <= check["at_most"] == 3.2
+    assert place.final()["steps"] == 400
+
+
 def test_one_and_two_processes_learn_the_text_alike(site: Site) -> None:
     """A study with the same batch of all processes: the same sequences in every step, so only rounding differs."""
+    steps = 50
     words = ("--cluster", "lab", "--launcher", "torchrun", "--mode", "strong", "--processes", "1,2", "--wait", "--json")
-    found = json.loads(site.run("scale", *words, "--walltime", "01:00:00", seconds=800))
+    short = ("-p", f"steps={steps}", "-p", "checkpoint_every=25")
+    found = json.loads(site.run("scale", *words, *short, "--walltime", "01:00:00", seconds=800))
     assert (found["metric"], found["unit"]) == ("tokens_per_s", "tokens/s")
-    assert found["checks"]["passed"] is True and len(found["checks"]["runs"]) == 2
+    # so few steps do not reach what the recipe promises
+    assert found["checks"]["passed"] is False and len(found["checks"]["runs"]) == 2
     reached = []
     for processes, point in enumerate(found["points"], 1):
         run = Run(site.folder / "runs" / point["runs"][0]["id"], point["runs"][0]["job_id"])
         lines = json_lines(run.path / "metrics" / "rank-0.jsonl")
         final = lines[-1]
         assert final["final"] is True and final["tokens_per_s"] == point["value"]
-        assert final["bits_per_byte"] <= 3.2
+        assert final["bits_per_byte"] <= 4.3  # how often each byte occurs, alone, leaves 4.5
         assert final["perplexity"] == pytest.approx(2 ** final["bits_per_byte"])
         assert final["gradient_check"] < 1e-6
         assert final["rank_sum"] == processes * (processes + 1) // 2
-        assert (final["steps"], final["stopped"]) == (400, False)
+        assert (final["steps"], final["stopped"]) == (steps, False)
         assert sum(final[f"{name}_share"] for name in ("data", "host", "compute", "other")) == pytest.approx(
             1, abs=1e-4
         )
         unknown = {"communication": "in-compute", "waiting": "in-compute"} if processes > 1 else {}
         assert point["shares"]["unknown"] == unknown
         assert "mfu" not in final
-        assert sum(line["tokens"] for line in lines if "tokens" in line) == 400 * 16 * 64
-        assert [path.name for path in (run.path / "checkpoints").iterdir()] == ["step-00000400"]
+        assert sum(line["tokens"] for line in lines if "tokens" in line) == steps * 16 * 64
+        assert [path.name for path in (run.path / "checkpoints").iterdir()] == [f"step-{steps:08d}"]
         written = [event["path"] for event in run.rank_events(0) if event["event"] == "checkpoint"]
-        assert written == [f"checkpoints/step-{step:08d}" for step in (100, 200, 300, 400)]
+        assert written == [f"checkpoints/step-{step:08d}" for step in (25, 50)]
         other = json_lines(run.path / "metrics" / f"rank-{processes - 1}.jsonl")[-1]
         assert other["bits_per_byte"] == final["bits_per_byte"]  # every rank knows the whole test's result
         reached.append(final["bits_per_byte"])
@@ -247,12 +269,22 @@ def test_recomputing_changes_nothing(tmp_path: Path, warm_python: str) -> None:
     assert _same(kept.state()["model"], again.state()["model"])
 
 
-def test_compiled(place: Place) -> None:
-    if not (shutil.which("c++") or shutil.which("g++")):
+def test_compiled(tmp_path: Path, warm_python: str) -> None:
+    """Blocks and loss are captured and trained in shards; the C++ compiler works in the test of torch-ddp-tuned."""
+    if not any(shutil.which(name) for name in ("c++", "g++", "clang++")):
         pytest.skip("no C++ compiler")
-    place.python = sys.executable
-    place.train(1, *SMALL, "--layers", "1", "--steps", "2", "--compile", "--checkpoint-every", "0")
-    assert place.final()["steps"] == 2
+    plain, compiled = (Place(tmp_path / name, warm_python) for name in ("plain", "compiled"))
+    (compiled.source / "captured.py").write_text(CAPTURED)
+    program = compiled.source / "train.py"
+    text = program.read_text()
+    assert text.count("import torch\n") == 1
+    program.write_text(text.replace("import torch\n", "import captured\nimport torch\n"))
+    options = (*SMALL, "--steps", "3")
+    plain.train(1, *options)
+    compiled.train(1, *options, "--compile")
+    graphs = (compiled.run / "graphs").read_text()
+    assert "attention" in graphs and "cross_entropy" in graphs
+    assert _near(compiled.state(), plain.state())
 
 
 def test_synthetic_tokens(place: Place) -> None:
@@ -263,10 +295,7 @@ def test_synthetic_tokens(place: Place) -> None:
 
 @pytest.mark.mpi
 def test_plain_mpirun(place: Place) -> None:
-    mpirun = shutil.which("mpirun", path=place.environ["PATH"])
-    if mpirun is None:
-        pytest.skip("no mpirun")
-    good(place.call([mpirun, "-np", "2", sys.executable, "train.py", *SMALL, "--steps", "2"]))
+    good(place.mpirun(2, *SMALL, "--steps", "2"))
     assert [place.final(rank)["rank_sum"] for rank in (0, 1)] == [3, 3]
 
 

@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from support.patience import STRETCH
+from support.ports import free_port
 from support.recipes import copy_recipe
 
 FOREIGN = ("HK_", "SLURM_", "OMPI_", "PMI", "RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_", "CUDA_VISIBLE")
@@ -48,6 +52,18 @@ class Training:
     def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
         """Train, and return how it ended."""
         return self.call(self.argv(processes, *options))
+
+    def mpirun(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
+        """Train in processes that mpirun starts, and return how it ended.
+
+        They are told their port. The guess that stands in for it needs the same parent for all, which forks of a warm
+        Python do not have; the test of the recipe allreduce makes that guess.
+        """
+        mpirun = shutil.which("mpirun", path=self.environ["PATH"])
+        if mpirun is None:
+            pytest.skip("no mpirun")
+        words = ["env", f"MASTER_PORT={free_port()}", self.python, "train.py", *options]
+        return self.call([mpirun, "-np", str(processes), *words])
 
     def call(self, argv: list[str]) -> subprocess.CompletedProcess[str]:
         """Run a command in the recipe's folder, and return how it ended."""

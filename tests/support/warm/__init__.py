@@ -26,6 +26,7 @@ TORCH = (
     "torch.distributed.run",
     "torch.distributed.fsdp",
     "torch.distributed.checkpoint.state_dict",
+    "torch.export._trace",
     "sklearn.datasets",
 )
 _SERVERS: list["subprocess.Popen[bytes]"] = []
