@@ -14,6 +14,7 @@ from hackathon.programs.port.libraries import Target
 from hackathon.programs.port.port import port
 from hackathon.programs.port.source import SingleGpuProgram
 from support.paths import RUNTIME, SAMPLES
+from support.ports import free_port
 from support.stacks import BUILDING, stack, warm_path
 from support.training import FOREIGN
 
@@ -164,8 +165,10 @@ def test_a_keras_program_trains_with_workers(tmp_path: Path) -> None:
     if mpirun is None:
         pytest.skip("no mpirun")
     launcher = (mpirun, "-np", "2", "--oversubscribe", "--bind-to", "none")
+    # the port is else made of the number of mpirun, which is not the parent of what a warm Python runs
+    port = {"MASTER_PORT": str(free_port())}
     legacy = {"TF_USE_LEGACY_KERAS": "1"}  # Keras 2, whose `fit` this strategy has
-    together = place.run(path, *launcher, f"{path}/python", "ported.py", **legacy)
+    together = place.run(path, *launcher, f"{path}/python", "ported.py", **legacy, **port)
     accuracy, steps = numbers(together)
     assert alike(together)
     assert steps == 384 // 32 * 16  # the batch of two processes, 16 epochs
