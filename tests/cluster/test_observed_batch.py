@@ -46,7 +46,7 @@ def patient(file: str | None, *limits: str) -> str:
     return text
 
 
-def searched(folder: Path, model: str, more: int = MORE, seconds: float = 2) -> list[dict[str, Any]]:
+def searched(folder: Path, model: str, more: int = MORE, seconds: float = 0.5) -> list[dict[str, Any]]:
     """Return what the driver wrote of each start, in their order."""
     (folder / "source").mkdir(parents=True)
     (folder / "source" / "program.py").write_text(Path(memory_program.__file__).read_text())

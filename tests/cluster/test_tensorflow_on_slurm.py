@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from support.backends import Backend, LocalBackend, Run, Site, SlurmBackend, json_lines, until
+from support.backends import Run, Site, SlurmBackend, json_lines, until
 from support.patience import STRETCH
 from support.rank_process import rank_process
 from support.stacks import FOLDER, warm_path
@@ -18,31 +18,23 @@ from support.stacks import FOLDER, warm_path
 NAME = "tensorflow-multiworker"
 LIMIT = 60.0
 """Seconds from the death of a rank to the end of its job."""
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-CASES = [
-    pytest.param(("local", "local"), id="local-local"),
-    pytest.param(("slurm", "srun"), marks=pytest.mark.slurm, id="slurm-srun"),
-    pytest.param(("slurm", "mpirun"), marks=[pytest.mark.slurm, pytest.mark.mpi], id="slurm-mpirun"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.slurm, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(params=CASES)
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
-    """A project around the recipe with two ranks, on two nodes where the back-end has them."""
-    scheduler, launcher = request.param
-    backend: Backend
-    backend = SlurmBackend(request.getfixturevalue("slurm")) if scheduler == "slurm" else LocalBackend(tmp_path)
+@pytest.fixture(params=["srun", pytest.param("mpirun", marks=pytest.mark.mpi)])
+def site(request: pytest.FixtureRequest, slurm: Any, tmp_path: Path) -> Iterator[Site]:
+    """A project around the recipe with two ranks on two nodes."""
+    launcher, backend = request.param, SlurmBackend(slurm)
     if launcher == "mpirun" and not shutil.which("mpirun", path=backend.environment()["PATH"]):
         pytest.skip("no mpirun")
     made = Site(backend, tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
-    nodes, per_node = (2, 1) if scheduler == "slurm" else (1, 2)
-    keys = {"launcher": launcher, "nodes": nodes, "processes": 2, "processes_per_node": per_node, "walltime": 3600}
+    keys = {"launcher": launcher, "nodes": 2, "processes": 2, "processes_per_node": 1, "walltime": 3600}
     made.folder.mkdir()
     warm = [f'PATH="{warm_path(NAME)}:$PATH"']
     project = {"name": "small", "recipe": NAME, "cluster": "lab", "environment": warm, **keys}
     (made.folder / "project.yaml").write_text(json.dumps(project))
     # the submitter's PATH stays behind the environment of the recipe
-    made.write_profile(processes_per_node=per_node, launchers=["local", "srun", "mpirun"], environment=[])
+    made.write_profile(processes_per_node=1, launchers=["srun", "mpirun"], environment=[])
     yield made
     backend.stop()
 
@@ -51,14 +43,18 @@ def _metrics(run: Run) -> list[dict[str, Any]]:
     return json_lines(run.path / "metrics" / "rank-0.jsonl")
 
 
-def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site) -> None:
-    run = site.submit()
-    site.await_state(run, "SUCCEEDED", "FAILED", seconds=500)
+def test_two_nodes_train_together_and_a_dead_rank_ends_the_job(site: Site, request: pytest.FixtureRequest) -> None:
+    launcher = request.node.callspec.params["site"]
+    # the recipe's own number once
+    run = site.submit(*(() if launcher == "srun" else ("-p", "epochs=8", "-p", "lr=0.1")))
+    state = site.await_state(run, "SUCCEEDED", "FAILED", seconds=500)
+    assert state["state"] == "SUCCEEDED", run.log("job") + run.log()
     final = _metrics(run)[-1]
-    assert final["accuracy"] >= 0.97 and final["rank_sum"] == 3, run.log()
+    assert final["accuracy"] >= (0.97 if launcher == "srun" else 0.95) and final["rank_sum"] == 3, run.log()
     hosts = [run.rank_events(rank)[0]["host"] for rank in range(2)]
-    assert len(set(hosts)) == (2 if site.backend.node_names else 1)
-
+    assert len(set(hosts)) == 2
+    if launcher == "mpirun":  # how a death reaches mpirun is shown by `test_dead_rank`, without a framework
+        return
     run = site.submit("-p", "epochs=100000", "-p", "checkpoint_every=0")
     until(lambda: run.path.joinpath("logs/rank-0.log").exists() and "step 35" in run.log(), "training", 300)
     os.kill(rank_process(run, 1), signal.SIGKILL)

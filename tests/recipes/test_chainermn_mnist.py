@@ -10,9 +10,12 @@ import pytest
 
 from support.patience import STRETCH
 from support.recipes import copy_recipe
-from support.stacks import ROOT, stack, stack_environ
+from support.stacks import ROOT, stack, stack_environ, warm_path
 
 NAME = "chainermn-mnist"
+EPOCHS = 8
+"""Fewer than the recipe's: its own number is trained on two nodes (`test_chainermn_on_slurm`)."""
+FEWER = ("--epochs", str(EPOCHS))
 pytestmark = [pytest.mark.slow, pytest.mark.mpi, pytest.mark.timeout(900)]
 
 
@@ -37,9 +40,9 @@ class Place:
         }  # fmt: skip
 
     def train(self, processes: int, *options: str) -> subprocess.CompletedProcess[str]:
-        path = stack("chainermn-mnist") / "bin"
-        launcher = [str(path / "mpirun"), "-np", str(processes), "--oversubscribe", "--bind-to", "none"]
-        argv = [*(launcher if processes > 1 else []), str(path / "python"), "train.py", *options]
+        mpirun = str(stack(NAME) / "bin" / "mpirun")
+        launcher = [mpirun, "-np", str(processes), "--oversubscribe", "--bind-to", "none"]
+        argv = [*(launcher if processes > 1 else []), f"{warm_path(NAME)}/python", "train.py", *options]
         limit = STRETCH * 400
         return subprocess.run(
             argv, cwd=self.source, env=self.environ, capture_output=True, text=True, timeout=limit, check=False
@@ -70,10 +73,10 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     """Return the final line after checking what every complete run must show."""
     final = place.metrics()[-1]
     assert final["final"] is True
-    assert final["accuracy"] >= 0.97
+    assert final["accuracy"] >= 0.95
     assert final["gradient_check"] < 1e-5
     assert final["rank_sum"] == processes * (processes + 1) // 2
-    assert final["epochs"] == 20
+    assert final["epochs"] == EPOCHS
     assert final["samples_per_s"] > 10
     shares = [value for name, value in final.items() if name.endswith("_share")]
     assert sum(shares) == pytest.approx(1, abs=1e-4) and all(share >= 0 for share in shares)
@@ -83,8 +86,8 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
 
 def test_one_and_two_processes_learn_the_same(tmp_path: Path) -> None:
     alone, together = Place(tmp_path / "alone"), Place(tmp_path / "together")
-    _good(alone.train(1))
-    done = together.train(2, "--lr", "0.2")
+    _good(alone.train(1, *FEWER))
+    done = together.train(2, *FEWER, "--lr", "0.2")
     _good(done)
     first, second = _final(alone, 1), _final(together, 2)
     assert abs(first["accuracy"] - second["accuracy"]) <= 0.01
@@ -94,8 +97,8 @@ def test_one_and_two_processes_learn_the_same(tmp_path: Path) -> None:
     # Chainer's own report
     assert done.stdout.count("validation/main/accuracy") == 1
     log = json.loads((together.run / "result" / "log").read_text())
-    assert [entry["epoch"] for entry in log] == list(range(1, 21))
-    assert log[-1]["validation/main/accuracy"] >= 0.96
+    assert [entry["epoch"] for entry in log] == list(range(1, EPOCHS + 1))
+    assert log[-1]["validation/main/accuracy"] >= 0.94
 
 
 def test_without_the_all_reduce_it_fails(place: Place) -> None:
@@ -113,7 +116,7 @@ def test_without_the_all_reduce_it_fails(place: Place) -> None:
 
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
     whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
-    options = ("--epochs", "3", "--snapshot-every", "1")
+    options = ("--epochs", "2", "--snapshot-every", "1")
     _good(whole.train(2, *options))
     parts.stop.write_text(str(time.time() + 60))
     _good(parts.train(2, *options))
@@ -128,14 +131,13 @@ def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
     assert refused.returncode == 1 and "written by 2 processes" in refused.stderr
 
 
-@pytest.mark.parametrize("iterator", ["multithread", "multiprocess"])
-def test_workers_make_the_same_batches(tmp_path: Path, iterator: str) -> None:
-    serial, workers = Place(tmp_path / "serial"), Place(tmp_path / "workers")
+def test_workers_make_the_same_batches(tmp_path: Path) -> None:
+    serial, threads, processes = (Place(tmp_path / name) for name in ("serial", "threads", "processes"))
     options = ("--epochs", "1", "--batch-size", "256", "--numpy-threads", "1")
     _good(serial.train(1, *options))
-    _good(workers.train(2 if iterator == "multiprocess" else 1, *options, "--iterator", iterator))
-    if iterator == "multithread":
-        assert workers.metrics()[-1]["accuracy"] == serial.metrics()[-1]["accuracy"]
+    _good(threads.train(1, *options, "--iterator", "multithread"))
+    assert threads.metrics()[-1]["accuracy"] == serial.metrics()[-1]["accuracy"]
+    _good(processes.train(2, *options, "--iterator", "multiprocess"))
 
 
 @pytest.mark.parametrize(
@@ -155,9 +157,9 @@ def test_what_can_not_work_is_refused(place: Place, options: list[str], words: s
 
 
 def test_ranks_without_mpi_are_told_to_take_mpirun(place: Place) -> None:
-    python = stack("chainermn-mnist") / "bin" / "python"
+    argv, environ = [f"{warm_path(NAME)}/python", "train.py"], {**place.environ, "RANK": "0", "WORLD_SIZE": "2"}
     done = subprocess.run(
-        [python, "train.py"], cwd=place.source, env={**place.environ, "RANK": "0", "WORLD_SIZE": "2"},
+        argv, cwd=place.source, env=environ,
         capture_output=True, text=True, check=False, timeout=STRETCH * 200,
     )  # fmt: skip
     assert done.returncode == 1 and "start with mpirun" in done.stderr
@@ -173,7 +175,7 @@ def test_an_exception_on_one_rank_ends_all(place: Place) -> None:
             "            raise ValueError('broken sample')\n",
         )
     )
-    done = place.train(2)
+    done = place.train(2, *FEWER)
     assert done.returncode != 0
     assert "broken sample" in done.stderr and "Uncaught exception on rank 1" in done.stderr
 

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from support import warm
-from support.stacks import BUILDING, frameworks, stack
+from support.stacks import BUILDING, stack, warm_path
 
 OWN_CODE = Path(__file__).parent / "own_code"
 pytestmark = [
@@ -34,7 +34,8 @@ class Case:
 
     program: str
     launcher: str
-    environment: Callable[[], Path] | None
+    environment: Callable[[], str] | None
+    """The folder of its `python`; None: the one that has only torch."""
     throughput: str | None
     says: str
     """What `init` says of the program."""
@@ -91,19 +92,27 @@ def _took(steps: int) -> Callable[[str, Path, int], float]:
     return own
 
 
+def _with_mpirun(name: str) -> str:
+    return f"{warm_path(name)}:{stack(name)}/bin"
+
+
+def _frameworks() -> str:
+    return warm_path("own-code")
+
+
 CASES = {
     # what comes before the first step and between epochs is in the program's own time, not in the bar's rate; so is a
     # moment in which a busy machine stands still, which a median passes over
     "lightning": Case(
-        "lightning_digits.py", "torchrun", frameworks, "steps_per_s", "Lightning (throughput: steps_per_s)",
+        "lightning_digits.py", "torchrun", _frameworks, "steps_per_s", "Lightning (throughput: steps_per_s)",
         {"train_loss": (0, 1.0), "test_acc": (0.85, 1), "test_loss": (0, 0.8)}, _took(94 * 6), 20,
     ),
     "transformers": Case(
-        "transformers_digits.py", "torchrun", frameworks, "samples_per_s", "Hugging Face Trainer",
+        "transformers_digits.py", "torchrun", _frameworks, "samples_per_s", "Hugging Face Trainer",
         {"loss": (0, 0.5), "train_loss": (0.02, 1.0), "eval_accuracy": (0.85, 1)}, _transformers, 1.02,
     ),
     "mllog": Case(
-        "mlperf_digits.py", "torchrun", frameworks, "samples_per_s", "MLPerf",
+        "mlperf_digits.py", "torchrun", _frameworks, "samples_per_s", "MLPerf",
         {"train_loss": (0, 1.5), "eval_accuracy": (0.85, 1), "time_to_train_s": (0.1, 600)},
         _whole(r"(\d+) samples in ([\d.]+) seconds"), 20,
     ),
@@ -116,15 +125,15 @@ CASES = {
         {"loss": (0, 1.5), "test_loss": (0, 1.2), "accuracy": (0.75, 1)}, lr="0.1",
     ),
     "horovod": Case(
-        "horovod_synthetic.py", "mpirun", lambda: stack("horovod-torch"), "samples_per_s", "Horovod",
+        "horovod_synthetic.py", "mpirun", lambda: f"{stack('horovod-torch')}/bin", "samples_per_s", "Horovod",
         {}, _horovod, 1.02,
     ),
     "keras-2": Case(
-        "keras_digits.py", "local", lambda: stack("tensorflow-multiworker"), "steps_per_s", "Keras",
+        "keras_digits.py", "local", lambda: warm_path("tensorflow-multiworker"), "steps_per_s", "Keras",
         {"loss": (0, 1.2), "accuracy": (0.7, 1), "val_loss": (0, 1.5), "val_accuracy": (0.6, 1)}, _keras, 4,
     ),
     "chainer": Case(
-        "chainer_digits.py", "mpirun", lambda: stack("chainermn-mnist"), "steps_per_s", "Chainer",
+        "chainer_digits.py", "mpirun", lambda: _with_mpirun("chainermn-mnist"), "steps_per_s", "Chainer",
         {"loss": (0, 0.6), "val_loss": (0, 1.0), "val_accuracy": (0.8, 1)}, _chainer, 3,
     ),
 }  # fmt: skip
@@ -144,7 +153,7 @@ class Team:
             "--name", "own", "--cluster", "laptop",
         )  # fmt: skip
         assert f"{case.says}" in done.stderr
-        path = case.environment() / "bin" if case.environment else Path(warm.with_torch()).parent
+        path = case.environment() if case.environment else Path(warm.with_torch()).parent
         text = (folder / "project.yaml").read_text()
         assert not yaml.safe_load(text).get("metrics")
         lines = [f'export PATH="{path}:$PATH"', "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]

@@ -14,7 +14,8 @@ from hackathon.programs.port.libraries import Target
 from hackathon.programs.port.port import port
 from hackathon.programs.port.source import SingleGpuProgram
 from support.paths import RUNTIME, SAMPLES
-from support.stacks import BUILDING, frameworks, stack
+from support.ports import free_port
+from support.stacks import BUILDING, stack, warm_path
 from support.training import FOREIGN
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(BUILDING)]
@@ -59,15 +60,15 @@ class Place:
         (folder / "ported.py").write_bytes(made.after + told.encode())
         (folder / "both.py").write_text(BOTH)
 
-    def run(self, path: Path, *argv: str, **more: str) -> str:
-        """Return what a command of an environment prints."""
+    def run(self, path: Path | str, *argv: str, **more: str) -> str:
+        """Return what a command of an environment prints, whose programs are in a folder."""
         # unbuffered, two processes write parts of lines between each other's
         foreign = (*FOREIGN, "TF_", "HOROVOD_", "PYTHONPATH", "PYTHONHOME", "PYTHONUNBUFFERED", "CONDA_PREFIX")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         environ = kept | {
             "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "2",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "VIRTUAL_ENV": str(path),
-            "HOROVOD_GLOO_TIMEOUT_SECONDS": "300", "PATH": f"{path}/bin:{os.environ['PATH']}",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",
+            "PATH": f"{path}:{os.environ['PATH']}",
         }  # fmt: skip
         done = subprocess.run(
             argv, cwd=self.folder, env=environ | more, capture_output=True, text=True, timeout=600, check=False
@@ -75,15 +76,15 @@ class Place:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def together(self, path: Path) -> str:
+    def together(self, path: str) -> str:
         """Return what two processes print; once more when Gloo, not the program, aborted one at the end of a good run.
 
         PyTorch issue 190489, as in `test_framework_output`. Each writes its own file: the launcher runs Python
         unbuffered, and on one stream they would write parts of lines between each other's.
         """
         logs = self.folder / "ranks"
-        launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
-        words = (f"{path}/bin/python", *launcher, "--redirects", "1", "--log-dir", str(logs), "ported.py")
+        launcher = (f"{path}/torchrun", "--standalone", "--nproc-per-node", "2")
+        words = (*launcher, "--redirects", "1", "--log-dir", str(logs), "ported.py")
         try:
             self.run(path, *words)
         except AssertionError as failure:
@@ -93,9 +94,9 @@ class Place:
             self.run(path, *words)
         return "".join(each.read_text() for each in sorted(logs.rglob("stdout.log")))
 
-    def both(self, path: Path) -> tuple[str, str]:
+    def both(self, path: str) -> tuple[str, str]:
         """Return what the program and the ported one print alone."""
-        said = self.run(path, f"{path}/bin/python", "both.py", "train.py", "ported.py")
+        said = self.run(path, f"{path}/python", "both.py", "train.py", "ported.py")
         one, other = re.split(r"^ported\.py$", said.split("train.py\n", 1)[1], flags=re.M)
         return one, other
 
@@ -122,7 +123,7 @@ def numbers(said: str) -> tuple[float, int]:
     ],
 )
 def test_alone_the_same_numbers_and_together_the_same_accuracy(framework: str, name: str, tmp_path: Path) -> None:
-    place, path = Place(tmp_path, framework, name), frameworks()
+    place, path = Place(tmp_path, framework, name), warm_path("own-code")
     original, alone = place.both(path)
     accuracy, steps = numbers(original)
     # one of 128 samples may fall otherwise: sums are rounded as the memory of a process happens to be aligned
@@ -137,9 +138,9 @@ def test_alone_the_same_numbers_and_together_the_same_accuracy(framework: str, n
 
 
 def test_a_chainer_program_trains_with_two_processes(tmp_path: Path) -> None:
-    place, path = Place(tmp_path, "chainer", "script"), stack("chainermn-mnist")
-    launcher = (f"{path}/bin/mpirun", "-np", "2", "--oversubscribe", "--bind-to", "none")
-    together = place.run(path, *launcher, f"{path}/bin/python", "ported.py")
+    place, path = Place(tmp_path, "chainer", "script"), warm_path("chainermn-mnist")
+    launcher = (f"{stack('chainermn-mnist')}/bin/mpirun", "-np", "2", "--oversubscribe", "--bind-to", "none")
+    together = place.run(path, *launcher, f"{path}/python", "ported.py")
     accuracy, steps = numbers(together)
     assert alike(together)
     assert steps == 384 // 2 // 16 * 4  # half of the data for each, four epochs
@@ -148,9 +149,9 @@ def test_a_chainer_program_trains_with_two_processes(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_keras_program_trains_with_horovod(tmp_path: Path) -> None:
-    place, path, epochs = Place(tmp_path, "keras", "loop"), stack("horovod-keras"), 6
-    launcher = (f"{path}/bin/horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")
-    together = place.run(path, *launcher, f"{path}/bin/python", "ported.py")
+    place, path, epochs = Place(tmp_path, "keras", "loop"), f"{stack('horovod-keras')}/bin", 6
+    launcher = (f"{path}/horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")
+    together = place.run(path, *launcher, f"{path}/python", "ported.py")
     accuracy, steps = numbers(together)
     assert alike(together)
     assert steps == 384 // 2 // 16 * epochs
@@ -158,14 +159,16 @@ def test_a_keras_program_trains_with_horovod(tmp_path: Path) -> None:
 
 
 def test_a_keras_program_trains_with_workers(tmp_path: Path) -> None:
-    place, path = Place(tmp_path, "keras", "script", "multiworker"), stack("tensorflow-multiworker")
+    place, path = Place(tmp_path, "keras", "script", "multiworker"), warm_path("tensorflow-multiworker")
     shutil.copyfile(RUNTIME, tmp_path / RUNTIME.name)
     mpirun = shutil.which("mpirun", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if mpirun is None:
         pytest.skip("no mpirun")
     launcher = (mpirun, "-np", "2", "--oversubscribe", "--bind-to", "none")
+    # the port is else made of the number of mpirun, which is not the parent of what a warm Python runs
+    port = {"MASTER_PORT": str(free_port())}
     legacy = {"TF_USE_LEGACY_KERAS": "1"}  # Keras 2, whose `fit` this strategy has
-    together = place.run(path, *launcher, f"{path}/bin/python", "ported.py", **legacy)
+    together = place.run(path, *launcher, f"{path}/python", "ported.py", **legacy, **port)
     accuracy, steps = numbers(together)
     assert alike(together)
     assert steps == 384 // 32 * 16  # the batch of two processes, 16 epochs

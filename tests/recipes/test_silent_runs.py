@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import pytest
 from hackathon.diagnosis import diagnose
 from support import warm
 from support.installed import needs
-from support.patience import STRETCH
+from support.patience import STRETCH, until
 from support.recipes import copy_recipe
 
 needs("torch", "sklearn")
@@ -25,9 +24,9 @@ BATCH = "for step, (images, labels) in enumerate(self._loader):"
 VARIANTS: dict[str, tuple[str, int, str, Mapping[str, str]]] = {
     # name: (what it is made of, processes, options, what is put in the place of what)
     "same-data": ("torch-ddp", 2, "--epochs 2", {SHARE: SHARE.replace("world_size, rank", "1, 0")}),
-    "starved": ("torch-ddp", 1, "--epochs 5", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.2)"}),
-    "nan-loss": ("torch-ddp", 1, "--epochs 8 --lr 1e6 --warmup-epochs 0", {}),
-    "flat-loss": ("torch-ddp", 1, "--epochs 16 --lr 0", {}),
+    "starved": ("torch-ddp", 1, "--epochs 2", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.2)"}),
+    "nan-loss": ("torch-ddp", 1, "--epochs 4 --lr 1e6 --warmup-epochs 0", {}),
+    "flat-loss": ("torch-ddp", 1, "--epochs 11 --lr 0", {}),
 }  # fmt: skip
 
 
@@ -66,11 +65,10 @@ class Site:
 
     def wait(self, name: str) -> None:
         """Wait until the project's run is sealed: it has ended, and somebody has looked."""
-        end = time.monotonic() + STRETCH * 400
-        while not (self.runs(name)[0] / "final.json").exists():
-            assert time.monotonic() < end, self.call("status", where=name)
-            self.call("status", where=name)
-            time.sleep(0.5)
+        (run,) = self.runs(name)
+        events = run / "events/job.jsonl"
+        until(lambda: events.exists() and '"ended"' in events.read_text(), f"{name} to end", 400)
+        until(lambda: bool(self.call("status", where=name)) and (run / "final.json").exists(), f"{name} sealed", 100)
 
     def runs(self, name: str) -> list[Path]:
         return sorted((self.folder / name / "runs").iterdir())
@@ -82,9 +80,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     made = Site(tmp_path_factory.mktemp("silent"))
     for name, (recipe, processes, options, changes) in VARIANTS.items():
         made.make(name, recipe, f"python train.py {options}", changes)
-        made.call("submit", "--processes", str(processes), where=name)
+        made.call("submit", "--processes", str(processes), "--threads", "1", where=name)
     made.call("init", "--recipe", "torch-ddp", str(made.folder / "study"))
-    made.call("scale", "--cluster", "laptop", "--processes", "1,2", "--walltime", "01:00:00", "--wait", where="study")
+    # as many epochs as the flat loss needs to be seen
+    words = ("--processes", "1,2", "--threads", "1", "-p", "epochs=11", "--walltime", "01:00:00", "--wait")
+    made.call("scale", "--cluster", "laptop", *words, where="study")
     for name in VARIANTS:
         made.wait(name)
     yield made

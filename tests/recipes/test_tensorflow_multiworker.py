@@ -15,14 +15,16 @@ import pytest
 from hackathon.profiling.traces.findings import DATA, DEVIATIONS, HOST
 from hackathon.profiling.traces.report import read_profile
 from hackathon.rehearsal.profile_run import PLACE, recorder_files
-from support.paths import RECIPES, ROOT
+from support.paths import ROOT
 from support.patience import STRETCH
 from support.ports import free_port
 from support.recipes import copy_recipe
 from support.stacks import stack_environ
 
 NAME = "tensorflow-multiworker"
-RECIPE = RECIPES / NAME
+EPOCHS = 8
+"""Fewer than the recipe's: its own number is trained on two nodes (`test_tensorflow_on_slurm`)."""
+FEWER = ("--epochs", str(EPOCHS), "--lr", "0.1")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
@@ -83,7 +85,7 @@ def _good(done: "subprocess.CompletedProcess[str]") -> None:
 def accuracy_alone(environ: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> float:
     """What one process reaches by the loop of its own."""
     place = Place(tmp_path_factory.mktemp("alone"), environ)
-    _good(place.train(1))
+    _good(place.train(1, *FEWER))
     return float(_final(place, 1)["accuracy"])
 
 
@@ -91,13 +93,13 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     """Return the final line after checking what every complete run must show."""
     final = place.metrics()[-1]
     assert final["final"] is True
-    assert final["accuracy"] >= 0.97
+    assert final["accuracy"] >= 0.95
     assert final["gradient_check"] < 1e-6
     assert final["rank_sum"] == processes * (processes + 1) // 2
-    assert (final["epochs"], final["stopped"]) == (20, False)
+    assert (final["epochs"], final["stopped"]) == (EPOCHS, False)
     assert final["samples_per_s"] > 0
     steps = [line for line in place.metrics() if "samples" in line]
-    assert sum(line["samples"] for line in steps) == 20 * (1437 // processes // 64) * 64 * processes
+    assert sum(line["samples"] for line in steps) == EPOCHS * (1437 // processes // 64) * 64 * processes
     assert sum(value for name, value in final.items() if name.endswith("_share")) == pytest.approx(1, abs=1e-4)
     return final
 
@@ -105,9 +107,9 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
 @pytest.mark.mpi
 @pytest.mark.parametrize("loop", ["custom", "fit"])
 def test_two_processes_learn_together(place: Place, loop: str, accuracy_alone: float) -> None:
-    _good(place.train(2, "--loop", loop, "--lr", "0.1", "--communication", "ring"))
+    _good(place.train(2, *FEWER, "--loop", loop, "--communication", "ring"))
     final = _final(place, 2)
-    assert abs(final["accuracy"] - accuracy_alone) <= 0.01
+    assert abs(final["accuracy"] - accuracy_alone) <= 0.02
     assert ("communication_share" in final) == (loop == "custom")
 
 
@@ -133,10 +135,8 @@ def test_without_the_all_reduce_it_fails(place: Place, file: str, whole: str, cu
     assert "accuracy" not in final and "samples_per_s" not in final
 
 
-@pytest.mark.mpi
-@pytest.mark.parametrize("gone", [0, 1])
-def test_who_is_still_leaving_does_not_fail_because_another_has_left(place: Place, gone: int) -> None:
-    """A copy leaves without the second sum, as soon as the other one has the first, too."""
+def _let_one_leave_first(place: Place, gone: int) -> None:
+    """Let one process leave without the second sum, as soon as the other one has the first, too."""
     program = place.source / "communication.py"
     text = program.read_text()
     whole = "        with contextlib.suppress(tf.errors.OpError):\n"
@@ -149,20 +149,23 @@ def test_who_is_still_leaving_does_not_fail_because_another_has_left(place: Plac
             os._exit(0)
 """
     program.write_text(text.replace(whole, early + whole))
-    _good(place.train(2, "--epochs", "1"))
-    assert place.metrics()[-1]["final"] is True
 
 
 @pytest.mark.parametrize(("processes", "loop"), [pytest.param(2, "custom", marks=pytest.mark.mpi), (1, "fit")])
 def test_stopped_and_resumed_is_the_same(tmp_path: Path, environ: dict[str, str], processes: int, loop: str) -> None:
+    """Also where one of two processes has left while the other one is still leaving, which does not fail for that."""
     whole, parts = Place(tmp_path / "whole", environ), Place(tmp_path / "parts", environ)
-    options = ("--loop", loop, "--epochs", "3", "--checkpoint-every", "1")
+    options = ("--loop", loop, "--epochs", "2", "--checkpoint-every", "1")
+    if processes == 2:
+        _let_one_leave_first(whole, 0)
     _good(whole.train(processes, *options))
     parts.stop.write_text(str(time.time() + 60))
     _good(parts.train(processes, *options))
     assert parts.metrics()[-1]["stopped"] is True
     assert list(parts.checkpoint()["place"]) == [0, 1, 64, processes]  # in the middle of an epoch
     parts.stop.unlink()
+    if processes == 2:
+        _let_one_leave_first(parts, 1)
     resumed = parts.train(processes, *options)
     _good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
@@ -249,7 +252,7 @@ def step(x, y):
 data = iter(tf.data.Dataset.from_generator(batches, output_signature=(
     tf.TensorSpec((256, 256)), tf.TensorSpec((256,), tf.int32))).prefetch(0 if faults else 4))
 notes = []
-for number in range(30):
+for number in range(17):
     moments = [time.time()]
     batch = next(data)
     moments.append(time.time())

@@ -18,6 +18,17 @@ COMPILER = str(Path(__file__).with_name("quick_compiler") / "c++")
 BUILDING = 3600
 """Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
 WARM = {
+    "chainermn-mnist": ("numpy", "chainer", "sklearn.datasets"),
+    "own-code": (
+        "torch",
+        "torch._dynamo",
+        "torch.distributed.run",
+        "sklearn.datasets",
+        "lightning",
+        "accelerate",
+        "transformers.trainer",
+        "mlperf_logging.mllog",
+    ),
     "tensorflow-multiworker": ("tensorflow", "tf_keras", "sklearn.datasets"),
     "horovod-keras": ("tensorflow", "keras", "horovod.tensorflow.keras", "sklearn.datasets"),
     "horovod-torch": ("torch", "torch._dynamo", "horovod.torch", "sklearn.datasets"),
@@ -26,6 +37,8 @@ WARM = {
 FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 # read before any test changes it: packages that were once downloaded are taken from the caller's cache
 _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR") if name in os.environ}
+_LEAN = {"PIP_NO_COMPILE": "1"}
+"""pip compiles every module; an import compiles those that it needs."""
 _ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
 
 
@@ -50,7 +63,8 @@ def _create(name: str) -> tuple[int, str, str]:
         }
         done = subprocess.run(
             [sys.executable, "-m", "hackathon", "env", "create", name, "--cluster", "laptop", "--json"],
-            cwd=ROOT, env={**kept, **_CACHE, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en", "CXX": COMPILER},
+            cwd=ROOT, env={**kept, **_CACHE, **_LEAN, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en",
+                           "CXX": COMPILER},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
@@ -58,7 +72,8 @@ def _create(name: str) -> tuple[int, str, str]:
 
 def warm_path(name: str) -> str:
     """Return the folder of a `python` of a recipe's environment that has imported its framework (`support.warm`)."""
-    return str(Path(warm.of_stack(stack(name), *WARM[name])).parent)
+    folder = frameworks() if name == "own-code" else stack(name)
+    return str(Path(warm.of_stack(folder, *WARM[name])).parent)
 
 
 def stack_environ(name: str) -> dict[str, str]:
@@ -91,7 +106,7 @@ def frameworks() -> Path:
             # torch, NumPy and pip are those of this Python, not a second time on the disk
             here = sysconfig.get_path("purelib", vars={"base": str(path)})
             (Path(here) / "below.pth").write_text(sysconfig.get_path("purelib") + "\n")
-            command = [str(path / "bin" / "python"), "-m", "pip", "install", "-q", *FRAMEWORKS]
+            command = [str(path / "bin" / "python"), "-m", "pip", "install", "-q", "--no-compile", *FRAMEWORKS]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
             made.write_text(wanted)

@@ -42,7 +42,11 @@ def warm_python() -> str:
 @functools.cache
 def with_torch() -> str:
     """As the fixture `warm_python`."""
-    python = _serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""})
+    return _with_torchrun(_serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}))
+
+
+def _with_torchrun(python: str) -> str:
+    """Put a `torchrun` beside a warm Python, whose ranks are warm as well, and return the Python."""
     launcher = Path(python).with_name("torchrun")
     launcher.write_text(f'#!/bin/sh\nexport PYTHON_EXEC={python}\nexec {python} -m torch.distributed.run "$@"\n')
     launcher.chmod(0o755)
@@ -57,7 +61,8 @@ def of_stack(folder: Path, *modules: str) -> str:
     before they import it has to be told to the server: that they want Keras 2, where it is a package of its own.
     """
     told = {"TF_CPP_MIN_LOG_LEVEL": "2", **({"TF_USE_LEGACY_KERAS": "1"} if "tf_keras" in modules else {})}
-    return _serve(modules, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **told}, str(folder / "bin/python"))
+    python = _serve(modules, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **told}, str(folder / "bin/python"))
+    return _with_torchrun(python) if "torch.distributed.run" in modules else python
 
 
 @functools.cache

@@ -99,6 +99,7 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(told["environment"])
     time.tzset()
+    sys.executable = os.environ.get("PYTHON_EXEC") or sys.executable  # a torchrun's ranks start Pythons like themselves
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     # as `PYTHONIOENCODING`, `PYTHONUTF8` and the locale tell a fresh interpreter
     locale = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or "C"
@@ -137,11 +138,15 @@ def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
         trace = error.__traceback__
         while trace and trace.tb_frame.f_code.co_filename in (__file__, runpy.__file__, "<frozen runpy>"):
             trace = trace.tb_next
-        traceback.print_exception(type(error), error, trace)
+        own = sys.excepthook is not sys.__excepthook__  # ChainerMN's ends all ranks
+        (sys.excepthook if own else traceback.print_exception)(type(error), error, trace)
         status = 130 if isinstance(error, KeyboardInterrupt) else 1
     # What an interpreter does at its end, but for taking all modules apart: that would copy their memory first.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
+    mpi = sys.modules.get("mpi4py.MPI")  # it ends MPI when the interpreter is taken apart
+    if mpi and mpi.Is_initialized() and not mpi.Is_finalized():
+        mpi.Finalize()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status & 0xFF)

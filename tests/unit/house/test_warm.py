@@ -27,6 +27,7 @@ ENDS = {
     "words": "import sys\\nsys.exit('gone')",
     "killed": "import os\\nos.kill(os.getpid(), 9)",
     "exception": "print('before')\\n{}['key']",
+    "own words": "import sys\\nsys.excepthook = lambda *error: print(error[1], file=sys.stderr)\\n{}['key']",
     "deaf": "import os, signal\\nos.kill(os.getpid(), signal.SIGTERM)",
 }
 
