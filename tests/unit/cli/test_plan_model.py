@@ -80,8 +80,7 @@ def test_a_graph_is_kept_until_something_that_it_was_made_from_changes(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    done = run_apart("model.py:build", *OPTIONS, "--micro-batches", "4", "--json")
-    plan, told = json.loads(done.stdout.rpartition("\n")[0]), done.stderr
+    plan, told = planned(capfd)
     assert layers(plan) == 3 and plan["feasible"] and "hello from the model" in told
     assert "7 operators; 4 micro-batches of 4 samples" in told and "Nothing was measured" in told
     kept = folder / "cache" / "hackathon" / "graphs"
@@ -93,7 +92,8 @@ def test_a_graph_is_kept_until_something_that_it_was_made_from_changes(
     again, told = planned(capfd)
     assert again == plan and "hello" not in told and "From the cache" in told
     (folder / "size.json").write_text('{"layers": 6}')
-    plan, told = planned(capfd, "--batch", "64")
+    done = run_apart("model.py:build", *OPTIONS, "--micro-batches", "4", "--json", "--batch", "64")
+    plan, told = json.loads(done.stdout.rpartition("\n")[0]), done.stderr
     assert layers(plan) == 6 and "From the cache" not in told and "4 micro-batches of 16 samples" in told
 
 
