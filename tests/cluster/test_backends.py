@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from support.backends import FIRST, GRID_ENGINE, LONG, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, until
+from support.backends import FIRST, GRID_ENGINE, LONG, SLURM, WITH_SITES, Backend, KumoBackend, Run, Site, names, until
 from support.trouble import later, refused_to_wait
 
 everywhere = pytest.mark.parametrize("backend", WITH_SITES, indirect=True)
+# what differs from one scheduler to the next, but not between a scheduler and a site's own commands for it
+dialects = pytest.mark.parametrize("backend", names("pjm", "nqsv", "kubernetes"), indirect=True)
+# what is of the toolkit's own making, with the real schedulers for what they make of it
+real = pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
 # what the job script and the toolkit do by themselves: a further dialect would run the same lines once more
 once = pytest.mark.parametrize("backend", FIRST, indirect=True)
-# what the toolkit does alone, whatever the scheduler: on this machine and on a real one
-twice = pytest.mark.parametrize("backend", ["local", SLURM], indirect=True)
+# what the toolkit does alone, whatever the scheduler
+local = pytest.mark.parametrize("backend", ["local"], indirect=True)
 METRICS = {
     "samples_per_s": {"pattern": "throughput: ([0-9.]+)", "unit": "samples/s", "reduce": "median", "skip_first": 1},
     "accuracy": {"pattern": "test accuracy ([0-9.]+)"},
@@ -65,13 +69,13 @@ def unlocked(run: Run) -> bool:
     return True
 
 
-def blocker(site: Site) -> Run:
-    """Return a running job that ends when it is released."""
+def blocker(site: Site, command: str = "python program.py hold") -> tuple[Site, Run]:
+    """Return another project with a running job, which ends when it is released."""
     other = Site(site.backend, site.folder.parent / "blocker")
-    other.write_project("python program.py hold", walltime=600)
+    other.write_project(command, walltime=600)
     run = other.submit()
     run.written("holding")
-    return run
+    return other, run
 
 
 def behind(site: Site, run: Run) -> list[str]:
@@ -129,7 +133,7 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
+@local
 def test_cancel_without_a_name_tells_what_could_be_meant(site: Site) -> None:
     told = site.start("cancel")
     assert b"nothing to cancel" in told.communicate(timeout=LONG)[1] and told.returncode == 2
@@ -154,7 +158,7 @@ def test_exit_code_makes_it_failed(site: Site) -> None:
 
 
 @pytest.mark.slow
-@twice
+@local
 def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
     site.write_project("python program.py leave 4")
     process = site.start("submit", "--wait")
@@ -165,31 +169,30 @@ def test_waiting_for_a_failure_shows_its_log_and_exits_1(site: Site) -> None:
 
 
 @everywhere
-def test_cancel_a_running_job(site: Site) -> None:
-    site.write_project("python program.py hold")
-    run = site.submit()
-    run.written("holding")
-    site.await_state(run, "RUNNING")
-    assert not unlocked(run)
-    site.run("cancel", run.id)
-    assert site.await_state(run, "CANCELLED")["cause"] == "cancelled"
-    until(lambda: unlocked(run), "the program's end")
-
-
-@everywhere
-def test_cancel_a_queued_job(site: Site) -> None:
-    first = blocker(site)
-    run = site.submit(*behind(site, first))
-    assert site.state(run)["state"] in ("QUEUED", "HELD")
-    site.run("cancel", run.id)
+def test_cancel_a_queued_job_and_then_the_running_one(site: Site) -> None:
+    """The program of the running one is told once, and has time."""
+    other, running = blocker(site, "python program.py term 7")
+    queued = site.submit(*behind(site, running))
+    assert site.state(queued)["state"] in ("QUEUED", "HELD")
+    site.run("cancel", queued.id)
     if not site.backend.remembers_all:
-        missed_for_a_minute(site, run)
-    assert site.await_state(run, "CANCELLED")["t_started"] is None
-    released(first, site)
-    first.await_end()
-    assert not run.job_events and not (run.path / "claim").exists()
+        missed_for_a_minute(site, queued)
+    assert site.await_state(queued, "CANCELLED")["t_started"] is None
+    if not site.backend.waits:
+        site.backend.keep_waiting(wait=False)
+
+    other.await_state(running, "RUNNING")
+    assert not unlocked(running)
+    other.run("cancel", running.id)
+    if site.backend.warns:
+        assert json.loads(running.written("told").read_text()) == [15]
+    assert other.await_state(running, "CANCELLED")["cause"] == "cancelled"
+    until(lambda: unlocked(running), "the program's end")
+    assert (running.path / "told").exists() == site.backend.warns
+    assert not queued.job_events and not (queued.path / "claim").exists()
 
 
+@pytest.mark.parametrize("backend", names("pjm", "nqsv", "kubernetes", "kumo"), indirect=True)
 def test_job_waits_for_the_one_before_it(site: Site) -> None:
     if not site.backend.waits:
         refuses_to_wait(site)
@@ -206,10 +209,8 @@ def test_job_waits_for_the_one_before_it(site: Site) -> None:
 
 
 @pytest.mark.slow
+@real
 def test_job_after_a_failed_one_never_starts(site: Site) -> None:
-    if not site.backend.waits:
-        refuses_to_wait(site)
-        return
     site.write_project("python program.py leave 1")
     first = site.submit()
     if not site.backend.waits_for_success:
@@ -224,29 +225,28 @@ def test_job_after_a_failed_one_never_starts(site: Site) -> None:
     assert not second.job_events
 
 
-@everywhere
-def test_equal_jobs(site: Site) -> None:
-    runs = site.submit_all("--repeat", "3")
+@real
+def test_equal_jobs_are_what_is_rendered_and_one_question_tells_of_all(site: Site) -> None:
+    runs = site.submit_all("--repeat", "3", "--walltime", "120")
     assert len({run.id for run in runs}) == len({run.job_id for run in runs}) == 3
     for run in runs:
         run.await_end()
+    rendered = site.run("render", "--walltime", "120")
+    assert {site.backend.submitted_script(run) for run in runs} == {rendered}
+    assert {(run.path / "job.sh").read_bytes() for run in runs} == {rendered}
+    assert {(run.path / "rank.sh").read_bytes() for run in runs} == {site.run("render", "--walltime", "120", "--rank")}
+    text = site.run("status", runs[0].id[-8:], runs[1].id[-8:]).decode()
+    assert text.count("SUCCEEDED") == 2 and all(run.id in text and run.job_id in text for run in runs[:2])
     states = {state["run_id"]: state for state in site.states()}
     assert {run.id: (states[run.id]["state"], states[run.id]["job_id"]) for run in runs} == {
         run.id: ("SUCCEEDED", run.job_id) for run in runs
     }
-    assert {(run.path / "job.sh").read_bytes() for run in runs} == {site.run("render")}
+    began = time.time()
+    site.run("status", "--no-ask", runs[0].id)
+    assert all((run.path / "final.json").stat().st_mtime < began for run in runs)
 
 
-@pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
-def test_what_is_rendered_is_what_the_scheduler_runs(site: Site) -> None:
-    rendered = site.run("render", "--walltime", "120")
-    run = site.submit("--walltime", "120")
-    assert (run.path / "job.sh").read_bytes() == rendered == site.backend.submitted_script(run)
-    assert (run.path / "rank.sh").read_bytes() == site.run("render", "--walltime", "120", "--rank")
-    run.await_end()
-
-
-@twice
+@local
 def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
     first = site.submit("--note", "the one")
     first.await_end()
@@ -261,6 +261,7 @@ def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
     assert json.loads((second.path / "request.json").read_text())["parent"] == first.id
 
 
+@dialects
 def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> None:
     site = Site(backend, tmp_path / "日本 $(touch pwned) 'a' \"b\" %j ;&", walltime=600)
     names = [f"p{number}" for number in range(len(HOSTILE))]
@@ -280,9 +281,9 @@ def test_hostile_words_arrive_as_they_are(backend: Backend, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
+@pytest.mark.parametrize("backend", ["pbs"], indirect=True)
 def test_project_edited_while_its_job_is_queued(site: Site) -> None:
-    first = blocker(site)
+    _, first = blocker(site)
     site.write_project("python program.py version")
     run = site.submit(*behind(site, first))
     program = site.folder / "program.py"
@@ -294,9 +295,9 @@ def test_project_edited_while_its_job_is_queued(site: Site) -> None:
 
 
 @pytest.mark.slow
-@twice
+@local
 def test_edited_in_place_is_warned_of(site: Site) -> None:
-    first = blocker(site)
+    _, first = blocker(site)
     site.write_project("python program.py version")
     run = site.submit("--in-place", *behind(site, first))
     program = site.folder / "program.py"
@@ -315,7 +316,7 @@ def test_in_place_and_unchanged_is_not_warned_of(site: Site) -> None:
 
 
 @pytest.mark.slow
-@everywhere
+@real
 def test_two_people_submit_the_same_run(site: Site) -> None:
     # a CLI that dies after it made the run's folder leaves a run that was never submitted
     site.run("submit", code=None, HACKATHON_FAULT="after-rename")
@@ -331,7 +332,7 @@ def test_two_people_submit_the_same_run(site: Site) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", [*FIRST, GRID_ENGINE], indirect=True)
+@real
 def test_second_job_of_a_run_ends_at_once(site: Site) -> None:
     site.write_project("python program.py hold")
     run = site.submit()
@@ -377,19 +378,8 @@ def test_term_to_the_script_reaches_the_program_once(site: Site) -> None:
     assert site.await_state(run, "FAILED")
 
 
-def test_cancelled_program_is_told_once_and_has_time(site: Site) -> None:
-    site.write_project("python program.py term 7")
-    run = site.submit()
-    run.written("holding")
-    site.run("cancel", run.id)
-    if site.backend.warns:
-        assert json.loads(run.written("told").read_text()) == [15]
-    assert site.await_state(run, "CANCELLED")["cause"] == "cancelled"
-    assert (run.path / "told").exists() == site.backend.warns
-
-
 @pytest.mark.slow
-@once
+@pytest.mark.parametrize("backend", ["local", SLURM], indirect=True)
 def test_stop_file_comes_before_the_walltime(site: Site) -> None:
     site.write_project("python program.py stop")
     run = site.submit("--walltime", "60")
@@ -410,6 +400,7 @@ def test_what_is_not_utf8_does_no_harm(site: Site) -> None:
     assert b"before" in shown and b"after" in shown and b"\x1b" not in shown
 
 
+@dialects
 def test_all_ranks_of_one_node(site: Site) -> None:
     site.write_project("python program.py ranks")
     run = site.submit("--processes", "2")
@@ -426,7 +417,7 @@ def test_all_ranks_of_one_node(site: Site) -> None:
     assert len(site.state(run)["hosts"]) == 1
 
 
-@twice
+@local
 def test_small_study(site: Site) -> None:
     found = json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json"))
     assert [(point["processes"], point["value"], point["status"]) for point in found["points"]] == [
@@ -438,7 +429,7 @@ def test_small_study(site: Site) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
+@local
 def test_a_failed_point_of_a_study_is_told_with_its_cause(site: Site) -> None:
     (site.folder / "program.py").write_text(
         "import os\nif os.environ['RANK'] == '1':\n    import no_such_package\nprint('throughput: 5 samples/s')\n"
@@ -449,7 +440,9 @@ def test_a_failed_point_of_a_study_is_told_with_its_cause(site: Site) -> None:
     assert "no_such_package" in told and "program.py:3; rank 1" in told and "exit code 1" in told
 
 
-@pytest.mark.parametrize("backend", [name for name in WITH_SITES if name != SLURM], indirect=True)
+@pytest.mark.parametrize(
+    "backend", [name for name in names("pjm", "wisteria", "nqsv", "kubernetes") if name != SLURM], indirect=True
+)
 def test_walltime_ends_it(site: Site) -> None:
     walltime(site, "3", "30", "300")
 
@@ -478,19 +471,6 @@ def walltime(site: Site, *limits: str) -> None:
     run = next(run for run in runs if holds(site, run))
     assert site.await_state(run, "TIMEOUT", seconds=180)["cause"] == "walltime"
     until(lambda: unlocked(run), "the program's end")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["pbs", SLURM], indirect=True)
-def test_status_is_one_question_for_all(site: Site) -> None:
-    runs = site.submit_all("--repeat", "2")
-    for run in runs:
-        run.await_end()
-    text = site.run("status", runs[0].id[-8:], runs[1].id[-8:]).decode()
-    assert text.count("SUCCEEDED") == 2 and all(run.id in text and run.job_id in text for run in runs)
-    began = time.time()
-    site.run("status", "--no-ask", runs[0].id)
-    assert all((run.path / "final.json").stat().st_mtime < began for run in runs)
 
 
 @pytest.mark.slow

@@ -1,11 +1,13 @@
 """Forty ways to break a training on two nodes of a real Slurm: part, rank and line are named, and the remedy works.
 
 Every breakage is submitted together with its remedied twin; the twin must succeed, and nothing must be said of it.
+Remedies that change nothing but lines of the program are in one twin for each launcher.
 """
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,13 +24,40 @@ PLACES = ("top", "setup", "model", "data", "step", "end")
 ENDS = ("SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED")
 
 
-def program(places: dict[str, Any]) -> str:
-    """Return the program with the lines of these places, each indented as its place is."""
-    values = {**dict.fromkeys(PLACES, "pass"), "start": "train()", "patience": 180, "group": "", **places}
-    text: str = TABLE["program"]
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value) or ("pass" if name in PLACES else ""))
+KEYS = {"nodes": 2, "processes": 2, "launcher": "srun", "walltime": 900}
+COMMAND = "python train.py"
+
+
+def program(*changes: dict[str, Any]) -> str:
+    """Return the program with the lines of these places one after another, each indented as its place is."""
+    values: dict[str, Any] = {**dict.fromkeys(PLACES, ""), "start": "train()", "patience": 180, "group": ""}
+    lines = []
+    for places in changes:
+        for name, value in places.items():
+            values[name] = f"{values[name]}\n{value}".strip() if name in PLACES else value
+    for line in TABLE["program"].splitlines():
+        before, _, name = line.strip().removesuffix("@").partition("@")
+        if not before and name in PLACES:
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + each for each in (values[name] or "pass").splitlines()]
+        else:
+            lines.append(line)
+    text = "\n".join([*lines, ""])
+    for name in values.keys() - set(PLACES):
+        text = text.replace(f"@{name}@", str(values[name]))
     return text
+
+
+def launcher(one: dict[str, Any]) -> str:
+    return str(one.get("launcher", KEYS["launcher"]))
+
+
+def is_shared(one: dict[str, Any]) -> bool:
+    """Return whether the remedy is in the twin of all: it changes lines of the program alone."""
+    keys = {**KEYS, **one.get("keys", {}), **one.get("good_keys", {})}
+    command = one.get("good_command", one.get("command", COMMAND))
+    alone = one.get("good_only") or one.get("good_files") or one.get("alone")
+    return not alone and (command, {**keys, "launcher": ""}) == (COMMAND, {**KEYS, "launcher": ""})
 
 
 @dataclass
@@ -37,52 +66,61 @@ class Pair:
 
     site: Site
     broken: Run | None
-    mended: Run
+    mended: tuple[Site, Run] | None
+
+
+def site_of(backend: SlurmBackend, folder: Any, command: str, keys: dict[str, Any], *, nodes: int = 4) -> Site:
+    site = Site(backend, folder)
+    site.write_project(command, **keys)
+    site.write_profile(
+        processes_per_node=1, launchers=["srun", "torchrun"], starter="srun",
+        queues={"main": {"nodes": nodes}, "nosuch": {"nodes": 4}},
+    )  # fmt: skip
+    return site
 
 
 def submitted(backend: SlurmBackend, folder: Any, one: dict[str, Any]) -> Pair:
-    """Submit both from projects of their own; a submission that is refused leaves a run all the same."""
-    runs: list[Run | None] = []
-    sites = []
-    for good in (False, True):
-        site = Site(backend, folder / f"{one['name']}-{'good' if good else 'bad'}")
-        keys = {"nodes": 2, "processes": 2, "launcher": one.get("launcher", "srun"), "walltime": 900}
-        keys |= one.get("keys", {})
-        command = one.get("command", "python train.py")
-        if good:
-            command, keys = one.get("good_command", command), {**keys, **one.get("good_keys", {})}
-        site.write_project(command, **keys)
-        site.write_profile(
-            processes_per_node=1, launchers=["srun", "torchrun"], starter="srun",
-            queues={"main": {"nodes": 4}, "nosuch": {"nodes": 4}} | ({} if good else {"main": {"nodes": 9}}),
-        )  # fmt: skip
-        text = program(one.get("good" if good else "bad", {}))
-        (site.folder / "train.py").write_text(one.get("good_only" if good else "only") or text)
-        for name, content in one.get("good_files" if good else "files", {}).items():
-            (site.folder / name).write_bytes(content.encode())
-        sites.append(site)
-        if good or one.get("state") != "":
-            runs.append(site.submit("--force"))
-        else:
-            site.run("submit", "--force", code=None)
-            runs.append(None)
-    assert runs[1] is not None
-    return Pair(sites[0], runs[0], runs[1])
+    """Submit from projects of their own; a submission that is refused leaves a run all the same."""
+    keys, command = {**KEYS, "launcher": launcher(one), **one.get("keys", {})}, one.get("command", COMMAND)
+    site = site_of(backend, folder / f"{one['name']}-bad", command, keys, nodes=9)
+    (site.folder / "train.py").write_text(one.get("only") or program(one.get("bad", {})))
+    for name, content in one.get("files", {}).items():
+        (site.folder / name).write_bytes(content.encode())
+    broken = None
+    if one.get("state") == "":
+        site.run("submit", "--force", code=None)
+    else:
+        broken = site.submit("--force")
+    if is_shared(one):
+        return Pair(site, broken, None)
+    good = site_of(
+        backend, folder / f"{one['name']}-good", one.get("good_command", command), {**keys, **one.get("good_keys", {})}
+    )
+    (good.folder / "train.py").write_text(one.get("good_only") or program(one.get("good", {})))
+    for name, content in one.get("good_files", {}).items():
+        (good.folder / name).write_bytes(content.encode())
+    return Pair(site, broken, (good, good.submit("--force")))
+
+
+@pytest.fixture(scope="module")
+def backend(slurm: Any) -> Iterator[SlurmBackend]:
+    pytest.importorskip("torch")
+    made = SlurmBackend(slurm)
+    made.trains = True
+    yield made
+    made.stop()
 
 
 @pytest.fixture(scope="module")
 def pairs(
-    slurm: Any, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[dict[str, Pair]]:
+    backend: SlurmBackend, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> dict[str, Pair]:
     """All that are asked for (`-k`), submitted at once."""
-    pytest.importorskip("torch")
-    backend = SlurmBackend(slurm)
-    backend.trains = True
     folder = tmp_path_factory.mktemp("breakages")
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
-    asked = {item.callspec.params["one"]["name"] for item in items if item.module is request.module}
-    yield {one["name"]: submitted(backend, folder, one) for one in BREAKAGES if one["name"] in asked}
-    backend.stop()
+    asked = {item.callspec.params["one"]["name"] for item in items
+             if item.module is request.module and "one" in item.callspec.params}  # fmt: skip
+    return {one["name"]: submitted(backend, folder, one) for one in BREAKAGES if one["name"] in asked}
 
 
 @pytest.mark.parametrize("one", BREAKAGES, ids=lambda one: one["name"])
@@ -102,8 +140,20 @@ def test_the_failure_is_named_and_its_remedy_works(one: dict[str, Any], pairs: d
         assert first["evidence"]["rank"] == one["rank"], said["findings"]
     assert (first["program"] or "").startswith(one.get("program_line", "")), first
     assert first["advice"], first
-    site = Site(pair.site.backend, pair.mended.path.parent.parent)
-    state = site.await_state(pair.mended, *ENDS, seconds=600)
-    assert state["state"] == "SUCCEEDED", pair.mended.log()
-    good = json.loads(site.run("diagnose", "--json", pair.mended.id))
+    if pair.mended is not None:
+        works(*pair.mended)
+
+
+def works(site: Site, run: Run) -> None:
+    state = site.await_state(run, *ENDS, seconds=600)
+    assert state["state"] == "SUCCEEDED", run.log()
+    good = json.loads(site.run("diagnose", "--json", run.id))
     assert good["findings"] == [], good["findings"]
+
+
+@pytest.mark.parametrize("launched_by", sorted({launcher(one) for one in BREAKAGES}))
+def test_the_remedies_work_together(launched_by: str, backend: SlurmBackend, tmp_path: Path) -> None:
+    ones = [one for one in BREAKAGES if is_shared(one) and launcher(one) == launched_by]
+    site = site_of(backend, tmp_path / "project", COMMAND, {**KEYS, "launcher": launched_by})
+    (site.folder / "train.py").write_text(program(*(one.get("good", {}) for one in ones)))
+    works(site, site.submit("--force"))

@@ -88,6 +88,7 @@ def test_two_pods_train_together(site: Site, backend: KubernetesBackend) -> None
     if importlib.util.find_spec("torch") is None:
         pytest.skip("no torch")
     site.write_project("python train.py", **{**TWO, "walltime": 1000})
+    backend.trains = True
     site.write_profile(processes_per_node=1)  # the real torchrun
     (site.folder / "train.py").write_text(TRAIN)
     run = site.submit()

@@ -25,28 +25,35 @@ THREE = ("replicas", "tied replicas")
 CLOSE = 1e-6
 
 
-def _launched(folder: Path, ranks: int, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return scenario → what rank 0 found; and what was printed."""
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of what the ranks found; two and three ranks are forked from one process."""
+    folder = tmp_path_factory.mktemp("ranks")
     program = ROOT / "tests" / "support" / "module_ranks.py"
     done = subprocess.run(
-        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True,
+        [sys.executable, program, folder, "2", *TWO, "3", *THREE], capture_output=True, text=True,
         timeout=STRETCH * 200,
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    return folder
+
+
+def _of_ranks(folder: Path) -> dict[str, Any]:
+    """Return scenario → what rank 0 found; no rank has failed."""
     failed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
     assert not failed, "\n".join(failed.values())
-    return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")} | {"stderr": done.stderr}
+    return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return _launched(tmp_path_factory.mktemp("two"), 2, TWO)
+def two(launched: Path) -> dict[str, Any]:
+    return _of_ranks(launched / "2")
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return _launched(tmp_path_factory.mktemp("three"), 3, THREE)
+def three(launched: Path) -> dict[str, Any]:
+    return _of_ranks(launched / "3")
 
 
 def _is_equal(found: dict[str, Any], limit: float, *, buffers: bool = True) -> None:

@@ -30,33 +30,41 @@ FOUR = (
 CLOSE = 1e-6
 
 
-def _launched(folder: Path, ranks: int, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return scenario → what rank 0 found, and the texts of ranks that failed."""
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of what the ranks found, and what they printed; two and four ranks are forked from one process."""
+    folder = tmp_path_factory.mktemp("ranks")
     program = ROOT / "tests" / "support" / "partitioned_ranks.py"
     done = subprocess.run(
-        [sys.executable, program, folder, str(ranks), *names], capture_output=True, text=True,
+        [sys.executable, program, folder, "2", *TWO, "4", *FOUR], capture_output=True, text=True,
         timeout=STRETCH * 500,
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    return folder, done.stderr
+
+
+def _of_ranks(launched: tuple[Path, str], ranks: int) -> dict[str, Any]:
+    """Return scenario → what rank 0 found; no rank has failed."""
+    folder = launched[0] / str(ranks)
     failed = {path.stem: path.read_text() for path in folder.glob("*.txt")}
     assert not failed, "\n".join(failed.values())
-    return found | {"stderr": done.stderr}
+    return {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")} | {"stderr": launched[1]}
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return _launched(tmp_path_factory.mktemp("two"), 2, TWO)
+def two(launched: tuple[Path, str]) -> dict[str, Any]:
+    return _of_ranks(launched, 2)
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return _launched(tmp_path_factory.mktemp("four"), 4, FOUR)
+def four(launched: tuple[Path, str]) -> dict[str, Any]:
+    return _of_ranks(launched, 4)
 
 
 def _is_equal(found: dict[str, Any], limit: float, *, buffers: bool = True) -> None:
-    assert found["losses"] <= limit and found["parameters"] <= limit, found
+    # losses are up to 3, where two neighbouring numbers of float32 are 2.4e-7 apart
+    assert found["losses"] <= 3 * limit and found["parameters"] <= limit, found
     assert not buffers or found["buffers"] <= limit, found
     assert found["names"] and found["held"] == 0, found
     # what the plan counts as memory; the last replicas may get one micro-batch less than the first

@@ -1,4 +1,4 @@
-"""Done when: a scaling study of the torch recipe on a real four-node Slurm, with torchrun over srun and with mpirun."""
+"""Done when: scaling studies of the torch recipe on a real four-node Slurm: torchrun over srun, srun, mpirun."""
 
 import json
 import shutil
@@ -113,12 +113,9 @@ def _metrics(run: Run) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run.path / "metrics" / "rank-0.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", pytest.param("mpirun", marks=pytest.mark.slow)])
 @pytest.mark.slow
-def test_study_of_1_2_4(site: Site, launcher: str) -> None:
-    if launcher == "mpirun" and not shutil.which("mpirun", path=site.backend.environment()["PATH"]):
-        pytest.skip("no mpirun")
-    found = study(site, launcher, "1,2,4", "--cluster", "slurm")
+def test_study_of_1_2_4(site: Site) -> None:
+    found = study(site, "torchrun", "1,2,4", "--cluster", "slurm")
     assert [(point["processes"], point["nodes"]) for point in found["points"]] == [(1, 1), (2, 1), (4, 2)]
     assert (found["mode"], found["metric"], found["unit"]) == ("weak", "samples_per_s", "samples/s")
     base = found["points"][0]["value"]

@@ -38,7 +38,6 @@ def test_the_event_of_2019_from_an_empty_folder_to_its_report() -> None:
         for team in TEAMS:
             make_project(play, team)
         get_ready(play, TEAMS)
-        all_ready(play)
         results = scale(play, TEAMS)
         post = fail_and_mend(play)
         for role in HOSTILE:
@@ -78,13 +77,13 @@ def _ask(play: Play) -> None:
     tokens = open_survey(play, 11)
     with served(play) as (address, form):
         by_form(play, tokens[:3], address)
-        for role in HOSTILE:
-            at_the_form(play, role, address, form.pid, tokens[:1], tokens[3:])
+        # to the form a participant is nobody else than any account of the machine
+        at_the_form(play, "eve", address, form.pid, tokens[:1], tokens[3:])
     by_terminal(play, [VICTIM, "natsu"])
     for role in HOSTILE:
         at_the_box(play, role, VICTIM, tokens[0])
         in_the_terminal(play, role, tokens[0])
-        while_somebody_answers(play, role, "natsu", tokens[4])
+    while_somebody_answers(play, "daichi", "natsu", tokens[4])
     by_terminal(play, ["daichi"], 2)  # who has answered thrice by now, and counts once
     assert counted(play) == 6
     by_file(play)

@@ -35,8 +35,8 @@ under load STRETCH times that: long before their program or the walltime would e
 SHAPES = {"local": (1, 2), "slurm": (2, 1), "pbs": (1, 2)}
 """Nodes and ranks a node."""
 CASES = [
-    *(("local", launcher) for launcher in ("local", "mpirun", "torchrun")),
-    *(("slurm", launcher) for launcher in ("local", "srun", "mpirun", "torchrun")),
+    *(("local", launcher) for launcher in ("local", "mpirun")),
+    *(("slurm", launcher) for launcher in ("srun", "mpirun", "torchrun")),
 ]
 
 

@@ -17,7 +17,7 @@ from support.submission_kills import (
 
 pytestmark = [pytest.mark.gridengine, pytest.mark.slow, pytest.mark.timeout(600)]
 
-AMOUNT = Amount(at_each_step=2, waiting=2, at_random=6, studies=1, least=24)
+AMOUNT = Amount(at_each_step=1, waiting=1, at_random=3, studies=1, least=12)
 """Each step that is known by name; `KILLS=many` looks for unknown ones on Slurm."""
 
 

@@ -21,7 +21,7 @@ from support.submission_kills import (
 
 pytestmark = [pytest.mark.slurm, pytest.mark.slow, pytest.mark.timeout(600)]
 
-FEW = Amount(at_each_step=2, waiting=2, at_random=8, studies=1, least=24)
+FEW = Amount(at_each_step=1, waiting=1, at_random=4, studies=1, least=12)
 """Each step that is known by name, and a few moments in between."""
 MANY = Amount(at_each_step=17, waiting=6, at_random=70, studies=6, least=200)
 """A window of 1 % of a submission's time, hit at random, is missed by 200 kills in 13 % of all sessions (0.99^200)."""

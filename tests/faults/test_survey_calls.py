@@ -61,11 +61,14 @@ def words_of(survey: Collection) -> list[str]:
     return sorted(str(each.values["words"]) for each in survey.answers())
 
 
-@pytest.mark.parametrize("lasting", [False, True], ids=["once", "for-a-while"])
 @pytest.mark.parametrize(
-    ("code", "names"),
-    [(errno.ESTALE, READING), (errno.ENOENT, ("open", "stat", "lstat")), (errno.ENOSPC, (*WRITING, "open"))],
-    ids=["stale", "half-visible", "full"],
+    ("code", "names", "lasting"),
+    [
+        (errno.ESTALE, READING, True),
+        (errno.ENOENT, ("open", "stat", "lstat"), False),
+        (errno.ENOSPC, (*WRITING, "open"), True),
+    ],
+    ids=["stale-for-a-while", "half-visible-once", "full-for-a-while"],
 )
 def test_each_call_of_closing_fails(
     collected: Path, tmp_path: Path, code: int, names: tuple[str, ...], lasting: bool

@@ -153,8 +153,11 @@ def _all() -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.slow
 def test_every_manifest_passes_the_strict_schemas_and_mistakes_do_not() -> None:
     """PodGroups are custom resources, which the schemas do not know."""
-    distinct = {repr(objects): (name, objects) for name, objects in _all().items()}
-    known = {name: [each for each in objects if each["kind"] != "PodGroup"] for name, objects in distinct.values()}
+    distinct = {repr(each): (name, each) for name, objects in _all().items() for each in objects}
+    known: dict[str, list[dict[str, Any]]] = {}
+    for name, each in distinct.values():
+        if each["kind"] != "PodGroup":
+            known.setdefault(name, []).append(each)
     wrong = _objects(_variant("host-path"))
     wrong[1]["spec"]["backofLimit"] = 0
     wrong[0]["spec"]["publishNotReadyAddresses"] = "yes"

@@ -74,8 +74,10 @@ def version(*words):
 
 
 def term(code):
-    """End with `code` a while after TERM arrives, and write how often it did."""
+    """Hold a lock as `hold` does; end with `code` a while after TERM arrives, and write how often it did."""
     told = []
+    held = (RUN / "lock").open("w")
+    fcntl.flock(held, fcntl.LOCK_EX)
     signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
     write("holding", os.getpid())
     wait_for(lambda: told)

@@ -1,6 +1,6 @@
 """Trains chains of modules that cannot be captured, several processes over gloo, against a plain loop.
 
-    python module_ranks.py OUT RANKS SCENARIO…
+    python module_ranks.py OUT RANKS SCENARIO… [RANKS SCENARIO…]
 
 As `partitioned_ranks`, whose processes it uses.
 """
@@ -320,4 +320,4 @@ partitioned_ranks.SCENARIOS.update(
 )
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.nn.functional as F
@@ -97,16 +98,25 @@ class UNet(nn.Module):
         return self.out(up)  # type: ignore[no-any-return]
 
 
+NAMES: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
+"""Each model that `example` has returned → its name."""
+
+
 def example(name: str, samples: int) -> tuple[nn.Module, Any, Any]:
     """Return a model, a batch of so many samples, and its loss: the same numbers each time."""
     torch.manual_seed(7)
+    model: nn.Module
+    batch: Any
+    loss: Any = F.cross_entropy
     if name == "chain":
-        return Chain(), (torch.randn(samples, 5), torch.randint(0, 3, (samples,))), F.cross_entropy
-    if name == "unet":
-        return UNet(), (torch.randn(samples, 1, 8, 8), torch.randint(0, 2, (samples, 8, 8))), F.cross_entropy
-    text = torch.randint(0, WORDS, (samples, LENGTH))
-    batch = {"text": text, "weights": torch.rand(samples, LENGTH) + 0.5, "labels": text.roll(-1, 1)}
-    return GPT(name == "gpt"), batch, None
+        model, batch = Chain(), (torch.randn(samples, 5), torch.randint(0, 3, (samples,)))
+    elif name == "unet":
+        model, batch = UNet(), (torch.randn(samples, 1, 8, 8), torch.randint(0, 2, (samples, 8, 8)))
+    else:
+        model, text, loss = GPT(name == "gpt"), torch.randint(0, WORDS, (samples, LENGTH)), None
+        batch = {"text": text, "weights": torch.rand(samples, LENGTH) + 0.5, "labels": text.roll(-1, 1)}
+    NAMES[model] = name
+    return model, batch, loss
 
 
 class _Seeding(TorchDispatchMode):

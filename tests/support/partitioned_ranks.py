@@ -1,9 +1,9 @@
 """Trains small models in stages, several processes over gloo, and compares them with the plain program.
 
-    python partitioned_ranks.py OUT RANKS SCENARIO…
+    python partitioned_ranks.py OUT RANKS SCENARIO… [RANKS SCENARIO…]
 
-The ranks are forked with torch loaded. Each scenario leaves `OUT/SCENARIO.json`: what rank 0 measured; a rank that
-fails leaves `OUT/SCENARIO.rank-<n>.txt`.
+The ranks are forked with torch loaded. Each scenario leaves `OUT/RANKS/SCENARIO.json`: what rank 0 measured; a rank
+that fails leaves `OUT/RANKS/SCENARIO.rank-<n>.txt`.
 """
 
 import functools
@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.distributed as dist
@@ -30,17 +30,18 @@ from torch.utils import _pytree as pytree
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.description import choice
-from hackathon.parallel.live import batches
-from hackathon.parallel.live.capture import capture
+from hackathon.parallel.live import api, batches
+from hackathon.parallel.live.capture import Captured, Traced, capture
 from hackathon.parallel.live.checkpoint import load_plain
 from hackathon.parallel.live.exchange import Messenger, RankLostError
 from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.run import INTERLEAVED, stage_passes
 from hackathon.parallel.live.shards import is_divided, rows
+from hackathon.parallel.live.skeleton import Skeleton
 from hackathon.parallel.live.split import legal_cuts
 from hackathon.parallel.plan.order import BACKWARD, FORWARD, WEIGHT, in_flight, warm_ups
 from hackathon.text.errors import HackathonError
-from support.partitioned_models import example, seeding
+from support.partitioned_models import NAMES, example, seeding
 
 SEED, STEPS = 11, 3
 
@@ -57,6 +58,49 @@ def plan_of(
         for start, end, count in zip(starts, ends, replicas, strict=True)
     ]
     return {"schema_version": 1, "micro_batches": micro_batches, "stages": stages}
+
+
+class TracedOnce(Skeleton):
+    """The copy of one of the example models, which is traced once for all scenarios that train this model.
+
+    Three quarters of the processor time of a scenario goes into tracing, which is the same each time.
+    """
+
+    _made: ClassVar[dict[tuple[str, bool], "TracedOnce"]] = {}
+    _traces: dict[Any, Traced]
+
+    @classmethod
+    def of(cls, model: nn.Module, loss: Any) -> Skeleton:
+        """Return the copy of a model: the one of the scenario before, if it had this model."""
+        name = NAMES.get(model)
+        if name is None:
+            return Skeleton(model, loss)
+        key = (name, loss is not None)
+        if key not in cls._made:
+            cls._made[key] = cls(model, loss)
+            cls._made[key]._traces = {}
+        return cls._made[key]
+
+    def trace(self, args: Any, kwargs: Any, target: Any, *, training: bool) -> Traced:
+        key = (batches.signature((args, kwargs, target)), training)
+        if key not in self._traces:
+            self._traces[key] = super().trace(args, kwargs, target, training=training)
+        return self._traces[key]
+
+
+OWN_TRACES = ("unet-2", "unseeded-2", "replicas-1-3")
+"""Scenarios in which each rank traces for itself, as all ranks of a user do."""
+
+
+@contextmanager
+def traced_once() -> Iterator[None]:
+    """Let `AutoParallel` take traces of the example models from the scenarios before."""
+    real = api.Skeleton
+    api.Skeleton = TracedOnce.of  # type: ignore[misc,assignment]
+    try:
+        yield
+    finally:
+        api.Skeleton = real  # type: ignore[misc]
 
 
 @functools.cache
@@ -292,7 +336,7 @@ def checkpoints(out: Path, shard: tuple[bool, bool, bool] = (False, False, False
         model, batch, _ = example("gpt", 2 * count)
         return AutoParallel(
             model, optimizer=adam, example=batch, plan=plan_of("gpt", replicas, count, 2 * count), seed=SEED,
-            shard=next(divided),
+            shard=next(divided), check=False,
         )  # fmt: skip
 
     batch = example("gpt", 2 * count)[1]
@@ -333,7 +377,7 @@ def interleaved_checkpoint(out: Path) -> dict[str, Any]:
     def made(replicas: list[int], schedule: str) -> AutoParallel:
         model, batch, _ = example("gpt", 2 * count)
         plan = plan_of("gpt", replicas, count, 2 * count)
-        return AutoParallel(model, optimizer=adam, example=batch, plan=plan, seed=SEED, schedule=schedule)
+        return AutoParallel(model, optimizer=adam, example=batch, plan=plan, seed=SEED, schedule=schedule, check=False)
 
     batch = example("gpt", 2 * count)[1]
     first = made([1, 1, 1, 1], "interleaved-zero-bubble")
@@ -361,7 +405,7 @@ def different(out: Path) -> dict[str, Any]:
     """Give the last rank another batch."""
     model, batch, loss = example("chain", 4)
     parallel = AutoParallel(
-        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, check=False
     )
     own = batch if dist.get_rank() == 0 else (batch[0].flip(0), batch[1])
     return {"told": refused(lambda: parallel.step(own)), "same": refused(lambda: parallel.step(batch))}
@@ -419,16 +463,22 @@ class Built(nn.Module):
         return self.head(self.norm(x)).logsumexp(-1).mean()  # type: ignore[no-any-return]
 
 
+@functools.cache
+def _captured_on_meta() -> Captured:
+    with torch.device("meta"):
+        return capture(Built(), (torch.zeros(2, 3, dtype=torch.long),), evaluation=False)
+
+
 def on_meta(out: Path) -> dict[str, Any]:
     """Build on the meta device under several plans: the numbers are the same, and each rank makes its own only."""
     states, most = [], []
+    captured = _captured_on_meta()
+    cuts = legal_cuts(captured.train)
     for replicas in ([1, 3], [1, 1, 1, 1], [2, 2]):
         with torch.device("meta"):
             model = Built()
+        NAMES[model] = "built"
         batch = (torch.arange(24).reshape(8, 3) % 7,)
-        with torch.device("meta"):
-            captured = capture(model, (torch.zeros(2, 3, dtype=torch.long),), evaluation=False)
-        cuts = legal_cuts(captured.train)
         starts = [0, *(cuts[(at + 1) * len(cuts) // len(replicas) - 1] for at in range(len(replicas) - 1))]
         ends = [*starts[1:], len(captured.operators)]
         stages = [
@@ -455,7 +505,7 @@ def dies(out: Path) -> dict[str, Any]:
     model, batch, loss = example("chain", 8)
     parallel = AutoParallel(
         model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1, 1, 1], 4, 8), seed=SEED,
-        timeout=240,
+        timeout=240, check=False,
     )  # fmt: skip
     parallel.step(batch)
     if dist.get_rank() == 2:
@@ -478,8 +528,9 @@ def hangs(out: Path) -> dict[str, Any]:
     """Let the rank of stage 1 stand still in the middle of a step, longer than the time limit."""
     model, batch, loss = example("chain", 4)
     parallel = AutoParallel(
-        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=45
-    )
+        model, loss=loss, optimizer=momentum, example=batch, plan=plan_of("chain", [1, 1], 2, 4), seed=SEED, timeout=45,
+        check=False,
+    )  # fmt: skip
     parallel.step(batch)
     dist.barrier()
     if dist.get_rank() == 1:
@@ -547,7 +598,8 @@ def run(rank: int, out: Path, names: list[str]) -> int:
     failed = 0
     for name in names:
         try:
-            found = SCENARIOS[name](out)
+            with nullcontext() if name in OWN_TRACES else traced_once():
+                found = SCENARIOS[name](out)
         except Exception:
             (out / f"{name}.rank-{rank}.txt").write_text(traceback.format_exc())
             return 1
@@ -556,7 +608,36 @@ def run(rank: int, out: Path, names: list[str]) -> int:
     return failed
 
 
-def main(out: Path, ranks: int, names: list[str]) -> None:
+def trace_examples(names: list[str]) -> None:
+    """Trace the models of these scenarios, before the ranks are forked: micro-batches of two, the last one of one."""
+    if "meta" in names:
+        _captured_on_meta()
+    for name in ("chain", "unet", "untied", "gpt"):
+        _operators_of(name, 2)
+        model, batch, loss = example(name, 2)
+        (inputs,) = batches.even_pieces(batches.inputs_of(batch, loss is not None), 1)
+        copy = TracedOnce.of(model, loss)
+        copy.trace(*inputs, training=True)
+        for args, kwargs, _ in (inputs, batches.even_pieces(inputs, 2)[0]):
+            copy.trace(args, kwargs, None, training=False)
+
+
+def main(out: Path, words: list[str], prepare: Callable[[list[str]], None] = lambda _: None) -> None:
+    """Run scenarios (`RANKS SCENARIO… RANKS SCENARIO…`), after `prepare` has made what several of them need."""
+    groups: dict[int, list[str]] = {}
+    for word in words:
+        if word.isdigit():
+            names = groups.setdefault(int(word), [])
+        else:
+            names.append(word)
+    prepare([name for names in groups.values() for name in names])
+    for ranks, names in groups.items():
+        (out / str(ranks)).mkdir()
+        fork(out / str(ranks), ranks, names)
+
+
+def fork(out: Path, ranks: int, names: list[str]) -> None:
+    """Run scenarios in so many processes."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
@@ -576,4 +657,4 @@ def main(out: Path, ranks: int, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    main(Path(sys.argv[1]), sys.argv[2:], trace_examples)

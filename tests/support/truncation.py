@@ -45,7 +45,7 @@ class Other:
 def check(case: Status | Other, every: int = 1) -> int:
     """Cut each answer of the case, in stdout and in stderr; return how many cuts were tried.
 
-    `every`: 1 cuts at every byte; 5 cuts at each line's ends and every fifth byte, other ones in the next line.
+    `every`: 1 cuts at every byte; 20 cuts at each line's ends and every twentieth byte, other ones in the next line.
     Raises AssertionError naming the place where a part says more than the whole.
     """
     if isinstance(case, Other):

@@ -1,4 +1,4 @@
-"""What the six teams train: two take a recipe, four bring a program of their own; all of them really learn."""
+"""What the six teams train: one takes a recipe, five bring a program of their own; all of them really learn."""
 
 from dataclasses import dataclass
 
@@ -126,7 +126,7 @@ class Project:
 
 PROJECTS = {
     "Aurora": Project(recipe="torch-ddp"),
-    "Borealis": Project(recipe="torch-ddp", mode="strong"),
+    "Borealis": Project(line="{epoch}/8  {rate:.0f} samples per s  {loss:.4f}", pattern="([0-9.]+) samples per s"),
     "ひので": Project(
         line="エポック {epoch}: 毎秒 {rate:.1f} 件（損失 {loss:.4f}）", pattern="毎秒 ([0-9.]+) 件", mode="strong"
     ),

@@ -600,7 +600,7 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path: Path) 
     assert "\x1b" not in refused.value.message
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.text("ab{}|'\n$ 日", max_size=6),

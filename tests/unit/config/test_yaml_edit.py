@@ -42,7 +42,8 @@ def test_each_value_of_a_profile_can_be_changed_and_removed_alone(name: str) -> 
     text = shipped("templates", "clusters", f"{name}.yaml").read_text()
     profile = read(text)
     others = cycle((7, "a b: c #d", {"nodes": 4, "walltime": "00:30:00"}))
-    for value, new in zip(cited_values(profile), others, strict=False):
+    some = list(cited_values(profile))[NAMES.index(name) % 3 :: 3]  # other ones of the next profile
+    for value, new in zip(some, others, strict=False):
         assert read(set_value(text, value.path, new)) == changed(profile, value.path, new)
         gone = remove(text, value.path)
         assert read(gone) == changed(profile, value.path, None)
