@@ -25,6 +25,8 @@ from hackathon.tuning.trials.outcome import HOPELESS, best
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.reading import FAILED, FINISHED, STOPPED, with_final
 
+LEVEL = 0.05
+"""With this probability at most, equal algorithms are told apart."""
 BEST_OF = 3
 """Trials whose best one stands for an algorithm."""
 FIRST_LOOK = 5
@@ -93,7 +95,7 @@ def comparison(
         failed[name] += trial.progress.state == FAILED
     hopeless = {name for name in groups if failed[name] >= HOPELESS and not groups[name]}
     found = compare(
-        {name: each for name, each in groups.items() if name not in hopeless}, plan.trials, plan.delta, plan.seed,
+        {name: each for name, each in groups.items() if name not in hopeless}, plan.trials, LEVEL, plan.seed,
         over=over, told=told,
     )  # fmt: skip
     by_name = {each.name: each for each in found.algorithms}
