@@ -6,7 +6,6 @@ is done on a machine, and can take the lines along.
 
 import contextlib
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.paths import runtime_file
+from hackathon.text.quoting import on_one_line, shell_word, shell_words
 
 if TYPE_CHECKING:
     from hackathon.jobs.render import Folders
@@ -49,7 +49,7 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
     head, options = render_header(request, cluster, template_folders)
     lines = ["#!/bin/bash", *([] if dialect.this_machine else head.splitlines())]
     if options:
-        lines.append(f"# options of the command that submits this: {shlex.join(options)}")
+        lines.append(f"# options of the command that submits this: {shell_words(options)}")
     lines += [*_environment(request, project), *_meeting(request, dialect), *_launch(request, dialect)]
     return "\n".join(lines) + "\n"
 
@@ -58,16 +58,18 @@ def _environment(request: Request, project: Path) -> list[str]:
     """Return the lines up to the program's folder."""
     words = (*request.environment, *request.exported.values())
     given = {"HK_PROJECT": str(project), "GROUP": request.group or "", "NODES": str(request.nodes)}
-    known = [f"{name}={shlex.quote(value)}" for name, value in given.items() if any(f"${name}" in w for w in words)]
-    exports = [f'export {name}="{value}"' for name, value in request.exported.items()]
+    known = [f"{name}={shell_word(value)}" for name, value in given.items() if any(f"${name}" in w for w in words)]
+    exports = [f'export {name}="{on_one_line(value)}"' for name, value in request.exported.items()]
+    # a comment does nothing for bash, and its scheduler would read it
+    lines = [line for text in request.environment for line in text.splitlines() if not line.lstrip().startswith("#")]
     return [
         "",
         "# environment: the same on every node",
         *known,
-        *request.environment,
+        *lines,
         *exports,
         f"export OMP_NUM_THREADS={request.threads}",
-        f"cd {shlex.quote(request.source)} || exit 1",
+        f"cd {shell_word(request.source)} || exit 1",
     ]
 
 
@@ -99,7 +101,7 @@ def _launch(request: Request, dialect: Dialect) -> list[str]:
     nodes, per_node = request.nodes, request.processes_per_node
     shape = f"{_counted(request.processes, 'process', 'processes')} on {_counted(nodes, 'node', 'nodes')}"
     lines = ["", f"# launch: {shape}, by {request.launcher}"]
-    program = shlex.join(request.command)
+    program = shell_words(request.command)
     _, rank, local = dialect.task_identity
     match request.launcher:
         case "torchrun":
@@ -133,7 +135,7 @@ _MPI_RANK = (
 def _torchrun(request: Request, dialect: Dialect) -> list[str]:
     command = list(request.command)
     is_script = len(command) > 1 and command[0] in ("python", "python3") and command[1].endswith(".py")
-    program = shlex.join(command[1:]) if is_script else f"--no-python {shlex.join(command)}"
+    program = shell_words(command[1:]) if is_script else f"--no-python {shell_words(command)}"
     bound = "".join(f"{word} " for word in binding.torchrun_words(request.binding))
     if request.nodes == 1:
         return [f"torchrun --standalone --nproc-per-node={request.processes_per_node} {bound}{program}"]
@@ -150,7 +152,7 @@ def _torchrun(request: Request, dialect: Dialect) -> list[str]:
         case "mpirun":
             return _mpirun(request, 1, _shell(agent("${OMPI_COMM_WORLD_RANK:-$PMI_RANK}")))
     names = " ".join((*_exported(request), *_MAYBE_EXPORTED))
-    folder = shlex.quote(request.source)
+    folder = shell_word(request.source)
     start = {
         "pbs_tmrsh": 'pbs_tmrsh "${hosts[number]}" bash -c "$text" &',
         "ssh": 'ssh -o BatchMode=yes "${hosts[number]}" "bash -c $(printf %q "$text")" </dev/null &',
@@ -159,7 +161,7 @@ def _torchrun(request: Request, dialect: Dialect) -> list[str]:
         raise RequestError("jobs.essence_launcher", launcher=f"{request.launcher} ({request.starter})")
     # one line without control characters: it may be any shell that reads it on the other node
     return [
-        f"run={shlex.quote(f'cd {folder} && ' + agent('$number'))}",
+        f"run={shell_word(f'cd {folder} && ' + agent('$number'))}",
         'for number in "${!hosts[@]}"; do',
         f'  text="$(declare -p number {names} 2>/dev/null | tr "\\n" ";") $run"',
         f"  {start}",
@@ -201,7 +203,7 @@ def _srun(request: Request, per_node: int) -> str:
 def _mpirun(request: Request, per_node: int, command: str) -> list[str]:
     """Return the lines that start a command, `per_node` times a node."""
     ranks = request.nodes * per_node
-    added = "".join(f" {shlex.quote(word)}" for word in request.mpi_options)
+    added = "".join(f" {shell_word(word)}" for word in request.mpi_options)
     bound = request.binding if request.launcher == "mpirun" else None
     handed = " ".join(f"-x {name}" for name in _exported(request) if name not in request.mpi_options)
     maybe = " ".join(f"${{{name}:+-x {name}}}" for name in _MAYBE_EXPORTED if name not in request.mpi_options)
@@ -238,7 +240,7 @@ def _exported(request: Request) -> list[str]:
 
 def _shell(text: str) -> str:
     """Return a command that reads the variables of the process it runs in."""
-    return f"bash -c {shlex.quote(text)}"
+    return f"bash -c {shell_word(text)}"
 
 
 def _counted(count: int, one: str, several: str) -> str:

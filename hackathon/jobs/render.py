@@ -19,6 +19,7 @@ from hackathon.schedulers.foreign import TASK_VARIABLES
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.paths import is_shipped, shipped
+from hackathon.text.quoting import shell_word
 from hackathon.text.units import format_size
 
 if TYPE_CHECKING:
@@ -139,8 +140,9 @@ def _fill(environment: "Environment", name: str, values: Mapping[str, Any]) -> s
 def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> str:
     """Return the block of bash assignments: the only place where values meet the script.
 
-    Every value is quoted by `shlex.quote`, so that no content of a parameter, note or name can be read as shell. Lists
-    become arrays. Raises RequestError for a NUL character or a variable's name that bash would not take.
+    Every value is one word on one line (`shell_word`): no content of a parameter, note or name can be read as shell, or
+    by a scheduler as a line of its own. Lists become arrays. Raises RequestError for a NUL character or a variable's
+    name that bash would not take.
     """
     for name in request.variables:
         if not _NAME.match(name):
@@ -179,7 +181,7 @@ def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
     if isinstance(value, str):
         if "\0" in value:
             raise RequestError("jobs.value_nul", name=name)
-        return shlex.quote(value)
+        return shell_word(value)
     return f"({' '.join(_quoted(name, each) for each in value)})"
 
 

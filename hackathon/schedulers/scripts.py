@@ -131,8 +131,8 @@ class Reading:
     """A line that begins with `:` does not end the header."""
     continued: bool = False
     """A directive whose line ends with `\\` goes on in the next line, which needs no prefix."""
-    here_documents: bool = False
-    """Directives are read in here-documents, too."""
+    whole_script: bool = False
+    """Every line is read, also those of here-documents and of texts in quotation marks."""
     first_wins: str = r"\Z."
     """Regular expression of settings of which the first value counts when they are repeated."""
     last_wins: str = r"\Z."

@@ -1,5 +1,6 @@
 """The project's own Grid Engine works like one, and leaves nothing behind."""
 
+import shlex
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hackathon.text.quoting import shell_word
 from support.gridengine_lab.lab import GridEngineLab, missing
 from support.patience import STRETCH
 from support.virtual_nodes.network import LabError
@@ -52,6 +54,19 @@ def test_verifier_speaks_as_at_tsubame(gridengine: GridEngineLab, tmp_path: Path
     assert (done.returncode, done.stderr.splitlines()[0]) == (
         1, "Unable to run job: Job is rejected. h_rt must be specified."
     )  # fmt: skip
+
+
+def test_no_value_of_a_script_becomes_an_option(gridengine: GridEngineLab, tmp_path: Path) -> None:
+    """`qsub -verify` reads the whole script, texts in quotation marks too."""
+    value = "a\n#$ -q short.q\n#$ -l h_rt=99:00:00\nb"
+
+    def verified(word: str) -> str:
+        (tmp_path / "job.sh").write_text(f"#!/bin/bash\n#$ -l h_rt=60\nx={word}\n")
+        shown = gridengine.run("qsub", "-verify", "job.sh", folder=tmp_path)
+        return "\n".join(line for line in shown.splitlines() if line.startswith("hard"))
+
+    assert "short.q" in verified(shlex.quote(value)), "with quotes alone they do"
+    assert "short.q" not in verified(shell_word(value)) and "h_rt=60" in verified(shell_word(value))
 
 
 def test_two_labs_beside_each_other_and_nothing_left(gridengine: GridEngineLab, folder: Path) -> None:

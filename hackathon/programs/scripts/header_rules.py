@@ -53,9 +53,9 @@ def check_places(look: ScriptLook) -> None:
         meant = nearly(look.line(look.header_end), language.prefix)
         if meant is not None:
             look.add("full-width", look.header_end, plain(meant), safe=True, effect="ignored")
-    if reading.here_documents:
+    if reading.whole_script:
         for each in look.directives:
-            if each.line in look.shell.documents:
+            if each.line in look.shell.outside:
                 look.add("in-document", each.line)
 
 

@@ -89,7 +89,7 @@ def look_at(
     for number, line in enumerate(source.lines, 1):
         indented = line[:1].isspace()
         start = _start(line, language)
-        if start is None or (number in shell.outside and not (reading.here_documents and number in shell.documents)):
+        if start is None or (number in shell.outside and not reading.whole_script):
             continue
         if number >= look.header_end and reading.behind_commands == "ignored":
             look.behind.append(number)

@@ -311,7 +311,7 @@ LANGUAGE = ScriptLanguage(
         spaced_equals="refused",
         unknown_options="refused",
         carriage_returns="broken",
-        here_documents=True,
+        whole_script=True,
         last_wins=r"-(?:N|o|pe|l .*)",
     ),
     plugin_options=r"-(?!(?:help|display|inherit|nostdin|version|cwd.*|depend)\Z)[a-z]{4,}\Z",

@@ -1,5 +1,6 @@
 """Rendering: quoting, header values, the template lint, overriding templates."""
 
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -10,12 +11,14 @@ from hypothesis import strategies as st
 
 import hackathon.schedulers
 from hackathon.config.cluster import Cluster, Node
+from hackathon.jobs.essence import essence
 from hackathon.jobs.render import assignments, render
 from hackathon.jobs.request import Request
 from hackathon.jobs.templates.lint import TemplateError
 from hackathon.schedulers.dialect import Dialect
 from hackathon.text.errors import RequestError
 from hackathon.text.paths import shipped
+from hackathon.text.quoting import in_double_quotes
 from support.patience import STRETCH
 
 
@@ -31,15 +34,35 @@ def make(**changes: object) -> Request:
 
 CLUSTER = Cluster(name="test", scheduler="pbs", node=Node(), dialect={"group": "group_list"})
 hostile = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
+planted = hostile.flatmap(
+    lambda text: st.sampled_from([text, f"{text}\n#$ -q x", f"\r#PBS -q x\n{text}'", f"\\\n#{text}"])
+)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(hostile, max_size=5), hostile, hostile)
+@given(st.lists(planted, max_size=5), planted, planted)
 def test_values_reach_bash_unchanged(words: list[str], name: str, line: str) -> None:
     block = assignments(make(command=("python", *words), name=name, environment=(line,)))
     script = block + '\nprintf \'%s\\0\' "${HK_COMMAND[@]}" "$HK_NAME" "${HK_ENVIRONMENT[@]}"\n'
     answer = subprocess.run(["bash", "-c", script], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
     assert answer.stdout.decode().split("\0")[:-1] == ["python", *words, name, line]
+    assert not re.search(r"(?m)^#|\r", block), "a scheduler would read it"
+
+
+@settings(max_examples=30)
+@given(planted, planted)
+def test_the_short_script_has_no_line_of_a_value_either(word: str, value: str) -> None:
+    request = make(
+        nodes=1, processes=1, processes_per_node=1, launcher="local", starter="local", source="/tmp",
+        command=("printf", "%s\\0", word), variables={"A": in_double_quotes(value)},
+        environment=(":\n#PBS -q x",),
+    )  # fmt: skip
+    script = essence(request, CLUSTER, Path("/tmp"))
+    body = script.partition("# environment")[2]
+    assert not re.search(r"(?m)^\s*#(?! [a-z])|\r", body)
+    ending = "\nprintf '%s\\0' \"$A\"\n"
+    answer = subprocess.run(["bash", "-c", body + ending], capture_output=True, check=True, env={"LC_ALL": "C.UTF-8"})
+    assert answer.stdout.decode().split("\0")[:-1] == [word, value]
 
 
 @pytest.mark.parametrize("value", ["a b", "x;rm", "$(id)", "`id`", "x\n#PBS -l walltime=99:00:00", "キュー", "'", '"'])

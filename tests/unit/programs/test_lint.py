@@ -122,6 +122,17 @@ def test_directives_in_here_documents_and_texts_are_not_behind_a_command() -> No
     assert lint(script_text(b"#!/bin/bash\n#SBATCH -n 2\n" + body, "x")).findings == ()
 
 
+def test_grid_engine_reads_texts_and_here_documents_too() -> None:
+    """`qsub -verify` of the real one obeys such lines."""
+    for body in (
+        b"x='a\n#$ -l h_rt=99:00:00\nb'\n",
+        b'echo "\n#$ -l h_rt=99:00:00\n"\n',
+        b"cat <<E\n#$ -l h_rt=99:00:00\nE\n",
+    ):
+        report = lint(script_text(b"#!/bin/bash\n#$ -cwd\n#$ -l h_rt=60\n" + body, "x"))
+        assert "in-document" in {finding.rule for finding in report.findings}, body
+
+
 def test_scripts_of_others_are_data(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     good = tmp_path / "job.sh"

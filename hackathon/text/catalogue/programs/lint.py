@@ -100,8 +100,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "`-`、`=`、`#` の代わりに全角文字や組版用の記号（スライドからの複写でよくあります）が使われており、{scheduler} は解釈できません。",
     ),
     "in_document": (
-        "{scheduler} reads the whole script: it obeys this directive though it stands in a here-document.",
-        "{scheduler} はスクリプト全体を読むため、ヒアドキュメント内のこの指示行にも従います。",
+        "{scheduler} reads the whole script: it obeys this directive though it stands in a here-document or between quotation marks.",
+        "{scheduler} はスクリプト全体を読むため、ヒアドキュメントや引用符の中にあるこの指示行にも従います。",
     ),
     "two_dialects": (
         "{scheduler} obeys the directives of {other} too: where both say something, the later line wins, and what it does not know (such as the group) is dropped. Keep one kind.",
