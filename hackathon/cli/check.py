@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
@@ -126,8 +127,6 @@ def _report(
     source: "Selection | None" = None,
     expected: "Reachable | None" = None,
 ) -> None:
-    import json
-
     from hackathon.cli.program_findings import as_json
 
     nearest = getattr(error, "nearest", None)
@@ -144,4 +143,4 @@ def _report(
     }
     told["prediction"] = expected.to_json() if expected is not None else None
     told["files"] = as_json(reports)
-    click.echo(json.dumps(told, ensure_ascii=False, indent=1))
+    echo_json(told)

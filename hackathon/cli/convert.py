@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import message
 
@@ -39,8 +40,6 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
     if output is not None:
         put(output, text)
     if as_json:
-        import json
-
         value = {
             "schema_version": 1,
             "from": made.source,
@@ -49,7 +48,7 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
             "lost": [{"line": line, "directive": printable(each)} for line, each in made.lost],
             "findings": [each.as_json() for each in report.findings],
         }
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
     else:
         if output is None:
             click.echo(text, nl=False)

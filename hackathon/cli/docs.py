@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.cli.reference import LISTS, made_list
 from hackathon.text.errors import RequestError
@@ -61,13 +62,11 @@ def command(topic: str | None, as_json: bool) -> None:
     if not matches and not hits:
         raise RequestError("cli.no_topic", name=topic, known=", ".join(page.name for page in pages))
     if as_json:
-        import json
-
         records = [
             {"name": page.name, "kind": page.kind, "language": page.language, "title": page.title, "text": page.text}
             for page in matches or hits
         ]
-        click.echo(json.dumps({"schema_version": 1, "pages": records}, ensure_ascii=False, indent=1))
+        echo_json({"schema_version": 1, "pages": records})
     elif topic and len(matches) == 1:
         _show(matches[0].text)
     else:

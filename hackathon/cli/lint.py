@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.schedulers.registry import SCRIPTS
 from hackathon.text.messages import message
@@ -62,10 +63,8 @@ def command(
             show_error(error)
             unreadable = True
     if as_json:
-        import json
-
         value = {"schema_version": 1, "files": [each.as_json() for each in reports]}
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
     code = 2 if unreadable else 1 if any(each.has_errors for each in reports) else 0
     raise click.exceptions.Exit(code)
 
@@ -126,9 +125,7 @@ def _rules(as_json: bool) -> None:
         text = re.sub(r"\{[a-z]+(?::[^{}]*)?\}", "…", pair[LANGUAGES.index(language())])
         rows.append({"rule": name, "severity": rule.severity, "effect": rule.effect, "message": text})
     if as_json:
-        import json
-
-        click.echo(json.dumps({"schema_version": 1, "rules": rows}, ensure_ascii=False, indent=1))
+        echo_json({"schema_version": 1, "rules": rows})
         return
     for row in rows:
         severity = message(f"lint.{row['severity']}")

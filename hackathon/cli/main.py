@@ -1,5 +1,6 @@
 """The console script: a lazy group of commands, the language, and how failures are shown."""
 
+import codecs
 import errno
 import gc
 import importlib
@@ -223,8 +224,37 @@ def run(arguments: Sequence[str]) -> int:
         set_language(None)
 
 
+FITTING = "hackathon.fitting"
+"""Name of the codecs' error handler `_fitting`."""
+_PLAIN = {
+    "…": "...",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "×": "x",
+    "✓": "+",
+    "✗": "x",
+    "•": "*",
+    "→": "->",
+    "≥": ">=",
+    "≤": "<=",
+}
+"""What stands for a character where the encoding of a terminal (EUC-JP, Shift_JIS, Latin-1) does not have it."""
+
+
+def _fitting(error: UnicodeError) -> tuple[bytes, int]:
+    """Return bytes for the first character that the encoding lacks: those of a file's name as they are, else ASCII."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    character = error.object[error.start]
+    if "\udc80" <= character <= "\udcff":
+        return bytes([ord(character) - 0xDC00]), error.start + 1
+    return _PLAIN.get(character, "?").encode("ascii"), error.start + 1
+
+
 def main() -> None:
     """Entry point of the console script."""
+    codecs.register_error(FITTING, _fitting)
     # A command lives for a moment and makes little garbage: collecting it costs a tenth of the start. `wait` turns the
     # collector on again.
     gc.disable()
@@ -234,5 +264,5 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
-            reconfigure(errors="replace" if stream is sys.stderr else "surrogateescape")
+            reconfigure(errors=FITTING)
     sys.exit(run(sys.argv[1:]))

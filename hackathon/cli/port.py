@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import message
 
@@ -47,10 +48,8 @@ def command(file: Path | None, write_it: bool, output: Path | None, target: "Tar
     changed = ported.after != ported.before
     written = write(ported, output) if write_it and changed else None
     if as_json:
-        import json
-
         value = {"schema_version": 1, "files": [ported.as_json()], "written": str(written) if written else None}
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
     else:
         _show(ported, path, written, write_it)
     raise click.exceptions.Exit(0 if ported.sure else 1)

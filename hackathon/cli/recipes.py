@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import localized, message
 
@@ -20,12 +21,10 @@ def command(name: str | None, as_json: bool) -> None:
     if name is None:
         entries, problems = load.list_recipes(folders)
         if as_json:
-            import json
-
             rows = [
                 {"name": each.name, "framework": each.framework, "title": localized(each.title)} for each in entries
             ]
-            click.echo(json.dumps({"recipes": rows, "problems": [str(each) for each in problems]}, ensure_ascii=False))
+            echo_json({"recipes": rows, "problems": [str(each) for each in problems]}, indent=None)
             return
         echo_table(
             [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.title")],
@@ -36,10 +35,9 @@ def command(name: str | None, as_json: bool) -> None:
         return
     recipe, folder = load.load_recipe(name, folders)
     if as_json:
-        import json
         from dataclasses import asdict
 
-        click.echo(json.dumps({**asdict(recipe), "folder": str(folder)}, ensure_ascii=False, indent=1))
+        echo_json({**asdict(recipe), "folder": str(folder)})
         return
     click.echo(f"{recipe.name}: {localized(recipe.title, recipe.name)}")
     click.echo(message("cli.recipe_where", folder=folder, launchers=", ".join(recipe.launchers), metric=recipe.metric))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, shown_only
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
@@ -54,12 +55,10 @@ def command(
         text = short(request, sources.cluster, sources.runs.parent, sources.template_folders)
         click.echo(text, nl=False)
     elif as_json:
-        import json
-
         shown = {"request": request.to_json(), "job": script.job, "rank": script.rank}
         if files:
             shown["files"] = dict(_files(job))
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        echo_json(shown, indent=None)
     elif explain:
         from hackathon.cli.show import echo_table, explained
 
@@ -106,10 +105,8 @@ def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
     warnings = hand_on(request, script, Path(folder), runs_folder=sources.runs)
     _, options = render_header(request, sources.cluster, sources.template_folders)
     if as_json:
-        import json
-
         made = {"schema_version": 1, "folder": str(Path(folder).absolute()), "command_options": options}
-        click.echo(json.dumps(made, ensure_ascii=False))
+        echo_json(made, indent=None)
     else:
         click.echo(message("cli.rendered_to", folder=folder))
         if options:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.add_rule import add
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import localized, message
@@ -159,9 +160,7 @@ def _complain(problems: "Sequence[Problem]") -> None:
 
 
 def _echo_json(value: object) -> None:
-    import json
-
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)
 
 
 command.add_command(list_rules)  # type: ignore[attr-defined]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
     """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
     submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
     if as_json and not waiting:
-        import json
-
         rows = [{"run": each.run.id, "job_id": each.job_id, "path": str(each.run.path)} for each in submitted]
-        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
+        echo_json({"runs": rows})
     elif not as_json:
         for outcome in submitted:
             click.echo(f"{outcome.run.id}  {outcome.job_id}")
@@ -97,10 +96,9 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
 
     states = wait([outcome.run for outcome in submitted])
     if as_json:
-        import json
         from dataclasses import asdict
 
-        click.echo(json.dumps({"runs": [asdict(state) for state in states]}, ensure_ascii=False, indent=1))
+        echo_json({"runs": [asdict(state) for state in states]})
     elif len(states) == 1 and states[0].state == "SUCCEEDED":
         show_run(submitted[0].run, states[0])
         show_cause(submitted[0].run, states[0])
@@ -166,15 +164,13 @@ def show_run(
     shares = run_json(result.shares)
     verdict = {**check.to_json(), "value": value, "passed": passed} if check else {}
     if form == "json":
-        import json
-
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes or None, "nodes": result.nodes, "note": result.note,
                  "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
                  "shares": shares,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
-        click.echo(json.dumps(facts, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(facts)
     else:
         click.echo(f"{run.id}  {state.state}  {printable(state.beside_state)}".rstrip())
         marks = {True: "✓", False: "✗", None: ""}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.dashboard import check_team, event_and_folders
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -70,9 +71,7 @@ def command(
             return
         watch.settle(SETTLED)
         if as_json:
-            import json
-
-            click.echo(json.dumps(now_view(watch.source(), account).to_json(), ensure_ascii=False, indent=1))
+            echo_json(now_view(watch.source(), account).to_json())
         else:
             view = now_view(watch.source(), account)
             for parts in lines(view, _title(watch, event_folder, shown)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.board.board import said, solve
-from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_json, echo_posts, shared_options, text_of
+from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_board, echo_posts, shared_options, text_of
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
 
@@ -67,7 +67,7 @@ def list_requests(everything: bool, shared: Path | None, as_json: bool) -> None:
     board = board_at(shared, quiet=as_json)
     posts = [post for post in board.of("ask") if everything or not post.solved]
     if as_json:
-        echo_json({"requests": [post.to_json() for post in posts]}, board)
+        echo_board({"requests": [post.to_json() for post in posts]}, board)
     elif posts:
         echo_posts(posts, board.people)
     else:

@@ -7,7 +7,7 @@ import click
 from hackathon.cli.board.board_io import (
     DefaultGroup,
     board_at,
-    echo_json,
+    echo_board,
     echo_post,
     echo_posts,
     shared_options,
@@ -53,7 +53,7 @@ def _listed(words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared
     # requests for help are found by their words too; the list of problems leaves them to `hackathon ask list`
     posts = search(board.posts if words else board.of("post"), words, part=part, rule=rule, unsolved=unsolved)
     if as_json:
-        echo_json({"posts": [post.to_json() for post in posts]}, board)
+        echo_board({"posts": [post.to_json() for post in posts]}, board)
     elif posts:
         echo_posts(posts, board.people)
     else:
@@ -69,7 +69,7 @@ def show_post(post: str, shared: Path | None, as_json: bool) -> None:
     board = board_at(shared, quiet=as_json)
     found = find_post(board, post)
     if as_json:
-        echo_json({"post": found.to_json()}, board)
+        echo_board({"post": found.to_json()}, board)
     else:
         echo_post(found, board.people)
 
@@ -154,7 +154,7 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
         place, commands = make_place(path, mode, people.known())
     if as_json:
         problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in place.problems]
-        echo_json({"shared": str(path), "mode": place.mode, "problems": problems, "commands": commands})
+        echo_board({"shared": str(path), "mode": place.mode, "problems": problems, "commands": commands})
         return FAILED if problems else 0
     for identifier, values in place.problems:
         click.echo(f"{message('cli.warning')}: {message(identifier, **values)}", err=True)
@@ -182,7 +182,7 @@ def said(identifier: str, key: str, as_json: bool) -> None:
     from hackathon.board.board import SHORT
 
     if as_json:
-        echo_json({"id": identifier, "short": identifier[-SHORT:]})
+        echo_board({"id": identifier, "short": identifier[-SHORT:]})
     else:
         click.echo(message(key, name=identifier[-SHORT:]))
 

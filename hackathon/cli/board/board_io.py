@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup
 from hackathon.cli.show import printable
 from hackathon.text.errors import RequestError
@@ -78,9 +79,8 @@ def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
     return board
 
 
-def echo_json(value: dict[str, Any], board: "Board | None" = None) -> None:
+def echo_board(value: dict[str, Any], board: "Board | None" = None) -> None:
     """Print JSON; with a board, also what was passed over on it and what is wrong with its directory."""
-    import json
 
     if board is not None:
         passed = [
@@ -90,7 +90,7 @@ def echo_json(value: dict[str, Any], board: "Board | None" = None) -> None:
         ]
         problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in board.place.problems]
         value = {**value, "passed_over": passed, "problems": problems}
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)
 
 
 def text_of(given: str | None, template: str = "", missing: str = "board.no_text") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hackathon.cli.board.board import said
-from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_json, shared_options, text_of
+from hackathon.cli.board.board_io import DefaultGroup, board_at, echo_board, shared_options, text_of
 from hackathon.cli.options import named
 from hackathon.cli.show import printable
 from hackathon.text.messages import message
@@ -77,7 +77,7 @@ def show(day: str | None, shared: Path | None, as_json: bool) -> None:
     board = board_at(shared, quiet=as_json)
     page = morning_round(board, day)
     if as_json:
-        echo_json(page.to_json(), board)
+        echo_board(page.to_json(), board)
     else:
         _echo_page(page, board.people)
 

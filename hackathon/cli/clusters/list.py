@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import localized, message
 
@@ -18,11 +19,9 @@ def command(as_json: bool) -> None:
 
     entries, problems = profiles.list_clusters(folders_that_count(Path.cwd()))
     if as_json:
-        import json
-
         rows = [{"name": each.name, "title": localized(each.title), "scheduler": each.scheduler} for each in entries]
         value = {"schema_version": 1, "clusters": rows, "problems": [str(each) for each in problems]}
-        click.echo(json.dumps(value, ensure_ascii=False))
+        echo_json(value, indent=None)
         return
     chosen = os.environ.get("HACKATHON_CLUSTER")
     echo_table(

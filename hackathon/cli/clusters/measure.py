@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, Walltime, named, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
@@ -64,9 +65,7 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
     if entries:
         path = keep(name, entries)
         if as_json:
-            import json
-
-            click.echo(json.dumps({"file": str(path), "measured": entries}, ensure_ascii=False, indent=1))
+            echo_json({"file": str(path), "measured": entries})
         else:
             show(entries)
             click.echo(message("cli.measure_kept", file=path), err=True)

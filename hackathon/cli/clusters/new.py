@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -39,7 +40,6 @@ NOT_KNOWN = "?"
 def command(
     name: str, scheduler: str | None, silent: bool, yes: bool, output: Path | None, as_json: bool, **given: Any
 ) -> None:
-    import json
     import time
 
     from hackathon.cli.clusters.check import write_new
@@ -67,7 +67,7 @@ def command(
             "unverified": cluster.unverified,
             "text": text,
         }
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
         return
     click.echo(text, nl=False)
     click.echo(message("clusters.written", file=path), err=True)

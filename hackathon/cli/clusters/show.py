@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import localized, message
 
@@ -33,8 +34,6 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
     cluster = profiles.load_cluster(name, folders)
     values = cited_values(read_yaml(find_cluster(name, folders)).value) if as_json or with_evidence else []
     if as_json:
-        import json
-
         value: dict[str, Any] = {"schema_version": 1, **asdict(cluster), "measured": measured(cluster.name)}
         value["values"] = [
             {"key": each.key, "value": each.value, "sources": each.sources, "unverified": each.unverified}
@@ -42,7 +41,7 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
         ]
         if live:
             value["live"] = [asdict(queue) for queue in _ask(cluster)]
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
         return
     click.echo(f"{cluster.name}: {localized(cluster.title, cluster.name)}")
     if with_evidence:

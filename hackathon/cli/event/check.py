@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import FAILED
 from hackathon.text.messages import localized, message
@@ -85,8 +86,6 @@ def _echo_alike(troubles: "list[Trouble]") -> None:
 def _echo_json(
     place: Path, troubles: "list[Trouble]", counts: dict[str, int], ready: "dict[str, TeamReadiness]"
 ) -> None:
-    import json
-
     value = {
         "event": str(place),
         "counts": counts,
@@ -97,4 +96,4 @@ def _echo_json(
         ],
         "ready": [each.to_json() for each in ready.values()],
     }  # fmt: skip
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.cli.show import printable
 from hackathon.text.errors import FAILED, RequestError
@@ -216,7 +217,6 @@ def _row(made: "Made", folder: Path) -> list[str]:
 
 
 def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: bool) -> None:
-    import json
     import stat
 
     folders = [
@@ -234,4 +234,4 @@ def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: boo
         "file": str(path), "written": bool(news) and not dry, "teams_added": [name for name in news if name],
         "dry_run": dry, "folders": folders, "notes": notes, "commands": outcome.commands,
     }  # fmt: skip
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, option_trust
 from hackathon.cli.show import encodes, printable
 from hackathon.jobs.options import Options
@@ -126,8 +127,6 @@ def _echo(seen: "Situation", found: "Sequence[ChecklistItem]") -> None:
 
 
 def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:
-    import json
-
     value = {
         "account": seen.account.user,
         "team": seen.team.name if seen.team else None,
@@ -141,4 +140,4 @@ def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str 
         "posted": posted,
         "not_posted": why or None,
     }
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.cli.show import printable
 from hackathon.text.columns import width
@@ -192,10 +193,9 @@ def _experts(event: "Event", word: str, as_json: bool) -> int:
 
     found = who_knows(event, word)
     if as_json:
-        import json
         from dataclasses import asdict
 
-        click.echo(json.dumps({"tutors": [asdict(tutor) for tutor in found]}, ensure_ascii=False, indent=1))
+        echo_json({"tutors": [asdict(tutor) for tutor in found]})
     elif found:
         _tutors(event, found)
     else:
@@ -206,7 +206,6 @@ def _experts(event: "Event", word: str, as_json: bool) -> int:
 
 
 def _echo_json(event: "Event", by_day: "list[Day]", moment: "Now") -> None:
-    import json
     from dataclasses import asdict
 
     from hackathon.event.kinds import kind_label
@@ -230,4 +229,4 @@ def _echo_json(event: "Event", by_day: "list[Day]", moment: "Now") -> None:
         ],
         "tutors": [asdict(tutor) for tutor in event.tutors],
     }  # fmt: skip
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

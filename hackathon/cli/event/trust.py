@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -116,6 +117,4 @@ def _say(state: str, folder: Path, found: "Look | None", as_json: bool) -> None:
 
 
 def _echo_json(value: dict[str, Any]) -> None:
-    import json
-
-    click.echo(json.dumps({"schema_version": 1, **value}, ensure_ascii=False, indent=1))
+    echo_json({"schema_version": 1, **value})

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -41,9 +42,7 @@ def command(
     if target is not None:
         _write(target, csv_text(found, by))
     if as_json:
-        import json
-
-        click.echo(json.dumps(to_json(found, by), ensure_ascii=False, indent=1))
+        echo_json(to_json(found, by))
     elif target is None:
         echo_table(*table(found, by))
         for text in notes(found):

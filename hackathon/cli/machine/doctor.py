@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named
 from hackathon.jobs.options import Options
 from hackathon.text.messages import message
@@ -55,11 +56,9 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
         team = sources.project.team if sources is not None and sources.project is not None else None
         findings.append(start_on_nodes(cluster, options, runs, within, team))
     if as_json:
-        import json
         from dataclasses import asdict
 
-        click.echo(json.dumps({"cluster": cluster.name, "findings": [asdict(each) for each in findings]},
-                              ensure_ascii=False, indent=1))  # fmt: skip
+        echo_json({"cluster": cluster.name, "findings": [asdict(each) for each in findings]})  # fmt: skip
     else:
         click.echo(message("cli.doctor_for", cluster=cluster.name, folder=runs))
         _show(findings)
@@ -111,11 +110,10 @@ def _security(target: str | None, as_json: bool) -> None:
         event = None
     findings = examine(runs, event)
     if as_json:
-        import json
         from dataclasses import asdict
 
         value = {"schema_version": 1, "findings": [asdict(each) for each in findings]}
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
     else:
         _show(findings)
     if any(each.level == "bad" for each in findings):

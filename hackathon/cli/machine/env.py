@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import LocalizedGroup, Walltime, named, option_trust
 from hackathon.jobs.environments import VARIANTS
 from hackathon.jobs.options import Options
@@ -90,10 +91,8 @@ def create(
     path = built.environment.path
     packages = details(path).get("packages", {})
     if as_json:
-        import json
-
         value = {"path": str(path), "new": built.new, "lock": str(path / LOCK), "commands": planned.lines}
-        click.echo(json.dumps({**value, "packages": packages}, ensure_ascii=False, indent=1))
+        echo_json({**value, "packages": packages})
     elif built.new:
         click.echo(message("environments.built", path=path, count=len(packages), lock=path / LOCK))
     else:
@@ -148,9 +147,7 @@ def list_all(as_json: bool) -> None:
     envs = _folder()
     found = list_environments(envs)
     if as_json:
-        import json
-
-        click.echo(json.dumps({"folder": str(envs), "environments": found}, ensure_ascii=False, indent=1))
+        echo_json({"folder": str(envs), "environments": found})
         return
     if not found:
         click.echo(message("environments.none", folder=envs), err=True)
@@ -177,9 +174,7 @@ def show(name: str, as_json: bool) -> None:
     if not chosen:
         raise RequestError("environments.unknown", name=name, folder=envs)
     if as_json:
-        import json
-
-        click.echo(json.dumps({"environments": chosen}, ensure_ascii=False, indent=1))
+        echo_json({"environments": chosen})
         return
     for each in chosen:
         click.echo(f"{each['path']} ({each['built']})")

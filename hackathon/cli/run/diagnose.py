@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hackathon.cli.board.board_io import board_if_any, echo_similar, solved_before
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
 
@@ -271,7 +272,6 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
 
     `similar`: solved posts of the event's board about the same failures.
     """
-    import json
 
     findings = [
         {**finding.to_json(), **({"run": each.run} if len(diagnoses) > 1 else {})}
@@ -289,7 +289,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
     }
     if only is None:
         value["runs"] = [{"run": each.run or None, "state": each.state or None} for each in diagnoses]
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)
 
 
 def _usable_rules() -> "Sequence[Rule]":

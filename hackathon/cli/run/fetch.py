@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
@@ -110,7 +111,6 @@ def _show_json(
     refused: dict[str, str],
     unmatched: tuple[str, ...],
 ) -> None:
-    import json
 
     value = {
         "schema_version": 1,
@@ -120,4 +120,4 @@ def _show_json(
         "not_copied": [{"path": path, "why": why} for path, why in refused.items()],
         "unmatched": list(unmatched),
     }
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.program_findings import COLORS, Reports
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
@@ -68,7 +69,6 @@ def show_json(
     ready: bool,
 ) -> None:
     """Print everything as JSON: the findings in the shape that checks share."""
-    import json
 
     from hackathon.cli.program_findings import as_json
 
@@ -86,7 +86,7 @@ def show_json(
         ],
         "study": _study_json(study[1]) if study else None,
     }
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)
 
 
 def _lines(seen: "Understood") -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust, runs_folder
 from hackathon.jobs.options import Options
 from hackathon.text.errors import RequestError
@@ -185,13 +186,12 @@ def _submit(
     planned = plan(here, [new], admit=show)
     if dry_run:
         if as_json:
-            import json
             from dataclasses import asdict
 
             told = {"changes": [asdict(each) for each in changes], "remarks": remarks, "request": new.to_json()}
             if foreign:
                 told["from_crate"] = _brought(new)
-            click.echo(json.dumps(told, ensure_ascii=False, indent=1))
+            echo_json(told)
         return None
     if foreign and not yes:
         import sys

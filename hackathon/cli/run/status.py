@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.cli.run.causes import cause_text, causes, has_failed
 from hackathon.text.messages import message
@@ -39,7 +40,6 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
         states = status(runs, ask=not no_ask)
     findings = causes(runs, states)
     if as_json:
-        import json
         from dataclasses import asdict
 
         from hackathon.cli.run.outputs_shown import outputs_json
@@ -56,7 +56,7 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
             }
             for run, state in zip(runs, states, strict=True)
         ]
-        click.echo(json.dumps({"runs": rows}, ensure_ascii=False, indent=1))
+        echo_json({"runs": rows})
         return
     if not states:
         click.echo(message("cli.no_runs", folder=runs_folder()), err=True)

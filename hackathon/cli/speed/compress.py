@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
@@ -38,8 +39,6 @@ def command(
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
-    import json
-
     from hackathon.jobs.sources import find_sources
     from hackathon.tuning.compress.measurement import ProcessGroup, hook_measurement, hooks_of, seeds_needed
     from hackathon.tuning.compress.verdict import final_metric, judge
@@ -59,7 +58,7 @@ def command(
     found = {**table.as_json(), "run": run.id, "processes": program.request.processes}
     run.write_client("compress", found)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(found)
     else:
         _show(table, run.id, program.request.processes)
     if apply_it:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.speed.measuring import measured
 from hackathon.text.messages import message
 
@@ -23,7 +24,6 @@ def measure_layers(
 
     Raises RequestError where no kernels were measured, or no split fits into the workspace.
     """
-    import json
 
     from hackathon.text.errors import RequestError
     from hackathon.tuning.intervals import pairs_needed
@@ -50,7 +50,7 @@ def measure_layers(
     }  # fmt: skip
     run.write_client("layer-splits", found)
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(found)
     else:
         _show(plan, row)
     return row.settings if row is not None and row.wins else {}

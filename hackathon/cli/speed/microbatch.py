@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, Size, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured
 from hackathon.jobs.options import Options
@@ -47,8 +48,6 @@ def command(
     foreign: "Foreign",
     as_json: bool,
 ) -> None:
-    import json
-
     from hackathon.jobs.sources import find_sources
     from hackathon.text.errors import RequestError
     from hackathon.tuning.measurement import SingleProcess
@@ -80,7 +79,7 @@ def command(
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
     run.write_client("microbatch", found.as_json())
     if as_json:
-        click.echo(json.dumps({**found.as_json(), "run": run.id}, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json({**found.as_json(), "run": run.id})
     else:
         _show(run, found, fewest)
     if found.parts is None:

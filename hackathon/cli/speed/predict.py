@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Processes, Size, named
 from hackathon.text.messages import message
 
@@ -100,13 +101,11 @@ def command(
         made = [(each, replace(known, others=(*known.others, *former))) for each, known in made]
     found = [forecast(each, sizes, known) for each, known in made]
     if as_json:
-        import json
-
         several = len(found) > 1
         told_json = (
             {"schema_version": SCHEMA_VERSION, "results": [each.json for each in found]} if several else found[0].json
         )
-        click.echo(json.dumps(told_json, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(told_json)
         return
     click.echo("\n\n".join("\n".join(lines(each)) for each in found))
 
@@ -122,7 +121,6 @@ def _refuse(reason: str, given: dict[str, Any]) -> None:
 
 def _asynchronous(source: str | None, workers: list[int] | None, target: float | None, *, as_json: bool) -> None:
     """Print the statistics of asynchronous SGD with so many workers."""
-    import json
 
     from hackathon.cli.options import runs_folder
     from hackathon.prediction.asynchronous.outlook import MOST_WORKERS, predict
@@ -136,7 +134,7 @@ def _asynchronous(source: str | None, workers: list[int] | None, target: float |
         raise RequestError("asynchronous.too_many", workers=max(workers), limit=MOST_WORKERS)
     found = predict(one_worker(runs_folder().parent.absolute(), source), workers, target)
     if as_json:
-        click.echo(json.dumps(found.json, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(found.json)
         return
     click.echo("\n".join(lines(found)))
 

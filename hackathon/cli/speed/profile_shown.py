@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.text.messages import LANGUAGES, message
 
 if TYPE_CHECKING:
@@ -84,10 +85,9 @@ def _show_roofline(profile: "Profile") -> None:
 
 def show_json(profile: "Profile", run: "RunDirectory | None") -> None:
     """Print everything as JSON."""
-    import json
 
     value = {**profile.to_json(), "run": run.id if run is not None else None}
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False))
+    echo_json(value)
 
 
 def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> None:

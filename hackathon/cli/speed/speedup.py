@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import MemorySize, job_options, named, option_trust
 from hackathon.cli.speed.measuring import apply_settings, measured, no_value
 from hackathon.jobs.options import Options
@@ -99,8 +100,6 @@ def _compared(
 
 
 def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: bool, yes: bool, as_json: bool) -> None:
-    import json
-
     from hackathon.cli.speed.speedup_shown import show_largest
     from hackathon.text.errors import RequestError
     from hackathon.tuning.batches import FACT, STARTS, batch_measurement, read_largest
@@ -111,7 +110,7 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
     run.write_client(FACT, found.as_json())
     if as_json:
-        click.echo(json.dumps({**found.as_json(), "run": run.id}, ensure_ascii=False, indent=1))
+        echo_json({**found.as_json(), "run": run.id})
     else:
         show_largest(run, found)
     if found.largest is None:

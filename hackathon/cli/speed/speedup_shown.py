@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
+
 if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
     from hackathon.tuning.batches import LargestBatch
@@ -12,9 +14,8 @@ if TYPE_CHECKING:
 
 def show_json(result: "SpeedupResult") -> None:
     """Print everything as JSON."""
-    import json
 
-    click.echo(json.dumps(result.as_json(), ensure_ascii=False, indent=1, allow_nan=False))
+    echo_json(result.as_json())
 
 
 def show_table(result: "SpeedupResult") -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -86,11 +87,10 @@ def _show_changes(trials: "Sequence[Trial]", plan: "TuningPlan", shown: dict[int
 
 def show_json(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None:
     """Print the study as JSON."""
-    import json
 
     from hackathon.tuning.trials.result import as_json
 
-    click.echo(json.dumps(as_json(study, plan, trials), ensure_ascii=False, indent=1, allow_nan=False))
+    echo_json(as_json(study, plan, trials))
 
 
 def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None:

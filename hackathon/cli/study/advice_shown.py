@@ -1,11 +1,13 @@
 """`hackathon results --advice`: what to try, with the expected gain, the command to type, and what confirms it."""
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.text.messages import message
 
 if TYPE_CHECKING:
@@ -21,11 +23,10 @@ REPEAT = 3
 
 def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attempt], bool]]", as_json: bool) -> None:
     """Print what to try at each point: (a run of it, processes, attempts, whether its shares are known)."""
-    import json
 
     told = [_point_json(*each) for each in points]
     if as_json:
-        click.echo(json.dumps({"of": name, "points": told}, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json({"of": name, "points": told})
         return
     from hackathon.cli.show import printable
 

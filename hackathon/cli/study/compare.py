@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
@@ -43,11 +44,9 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
         raise RequestError("compare.no_common", old=old, new=new, old_sizes=sizes[0], new_sizes=sizes[1])
     verdict = overall(points)
     if as_json:
-        import json
-
         told = {"old": [each.id for each in sides[0]], "new": [each.id for each in sides[1]], "verdict": verdict,
                 "tolerance": tolerance / 100, "points": [_point_json(point) for point in points]}  # fmt: skip
-        click.echo(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False))
+        echo_json(told)
     else:
         _show(points, verdict, tolerance)
     if verdict not in GOOD:

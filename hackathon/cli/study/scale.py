@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import job_options, named, option_force, option_trust, several_processes
 from hackathon.cli.run.segments import refuse_for_study
 from hackathon.jobs.options import Options
@@ -138,7 +139,6 @@ def _resumed(
 
 def _show_json(planned: "Plan") -> None:
     """Print the points that would be submitted, and what they can cost at most."""
-    import json
     from dataclasses import asdict
 
     points = [
@@ -151,7 +151,7 @@ def _show_json(planned: "Plan") -> None:
         for job in planned.jobs
     ]
     value = {"schema_version": 1, "points": points, "cost": asdict(planned.cost)}
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)
 
 
 def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json: bool) -> None:

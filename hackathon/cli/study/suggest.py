@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import message
 
@@ -111,12 +112,10 @@ def _rate(numbers: Mapping[str, float]) -> dict[str, float]:
 
 
 def _echo_json(run: str, found: "Sequence[Suggestion]", known: Mapping[str, float]) -> None:
-    import json
-
     rows: list[dict[str, Any]] = [
         {"name": each.name, "pattern": each.pattern, "unit": each.unit, "reduce": "median",
          "skip_first": each.skip_first, "ranks": each.ranks, "file": each.file, "line": each.line, "text": each.text,
          "values": each.values, "value": each.value}
         for each in found
     ]  # fmt: skip
-    click.echo(json.dumps({"run": run, "known": dict(known), "suggestions": rows}, ensure_ascii=False, indent=1))
+    echo_json({"run": run, "known": dict(known), "suggestions": rows})

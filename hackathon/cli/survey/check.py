@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import WRONG_REQUEST
 from hackathon.text.messages import message
@@ -23,9 +24,7 @@ def command(name: str | None, as_json: bool) -> None:
 
     found = look(find_collection(name, Path.cwd()))
     if as_json:
-        import json
-
-        click.echo(json.dumps(_values(found), ensure_ascii=False, indent=1))
+        echo_json(_values(found))
     else:
         click.echo(printable(look_line(found)))
         if found.gathered is not None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import Assignment, named
 from hackathon.text.errors import WRONG_REQUEST
 from hackathon.text.messages import message
@@ -87,8 +88,6 @@ def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
 
 
 def _echo_json(found: "Imported") -> None:
-    import json
-
     value = {
         "counted": found.counted, "known": found.known, "spent": found.spent, "blank": found.blank,
         "incomplete": found.incomplete, "skipped": found.skipped, "stored": found.stored,
@@ -100,4 +99,4 @@ def _echo_json(found: "Imported") -> None:
             for each in found.problems
         ],
     }  # fmt: skip
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+    echo_json(value)

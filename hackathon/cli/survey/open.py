@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.messages import message
 
@@ -18,9 +19,7 @@ def command(name: str | None, tokens: int, as_json: bool) -> None:
     survey = find_collection(name, Path.cwd(), ("draft",))
     made = survey.open(tokens)
     if as_json:
-        import json
-
-        click.echo(json.dumps({"name": survey.name, "digest": survey.digest, "tokens": made}, indent=1))
+        echo_json({"name": survey.name, "digest": survey.digest, "tokens": made})
         return
     for token in made:
         click.echo(token)

@@ -1,0 +1,32 @@
+"""JSON on standard output."""
+
+import math
+import re
+import sys
+from typing import Any
+
+import click
+
+_COMMANDS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""DEL, the control characters of eight bits, and marks of direction: JSON takes them as they are, a terminal obeys."""
+
+
+def echo_json(value: Any, *, indent: int | None = 1) -> None:
+    """Print a value; NaN and infinity, which JSON lacks, as null. On a terminal, what would steer it is escaped."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    if sys.stdout.isatty():
+        text = _COMMANDS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    click.echo(text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(member) for member in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
