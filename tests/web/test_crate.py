@@ -287,6 +287,12 @@ def test_names_that_lead_outside(crate: Path, tmp_path: Path, name: str) -> None
     assert _refused(_pack(tmp_path / "bad2.zip", {**contents, LIST: json.dumps(listed).encode()})).id == "crate.outside"
 
 
+@pytest.mark.parametrize("name", ["source/.git/config", "source/lib/.GIT/hooks/pre-commit", ".git"])
+def test_a_crate_brings_no_repository(crate: Path, tmp_path: Path, name: str) -> None:
+    error = _refused(_pack(tmp_path / "bad.zip", {**_contents(crate), name: b"x"}))
+    assert error.id == "crate.repository" and name in error.message
+
+
 @pytest.mark.parametrize(
     ("name", "target"),
     [("alias.py", "/etc/passwd"), ("alias.py", "../../x"), ("lib/a", "../.."), ("lib/a", "go.sh/../../../x"),

@@ -317,11 +317,13 @@ def _json(place: _Folder, name: str) -> dict[str, Any]:
 
 
 def _safe(name: str, path: Path) -> str:
-    """Return a name that stays inside a crate; raises RequestError for any other."""
+    """Return a name that stays inside a crate and outside of `.git`; raises RequestError for any other."""
     parts = name.split("/")
     outside = not {"", ".", ".."}.isdisjoint(parts) or name[1:2] == ":" or len(name) > _LONGEST_NAME
     if outside or any(letter in name for letter in "\\\0\n\r"):
         raise RequestError("crate.outside", path=path, file=printable(name[:200]))
+    if ".git" in map(str.casefold, parts):  # its settings name programs, which an editor or a prompt starts
+        raise RequestError("crate.repository", path=path, file=printable(name))
     return name
 
 

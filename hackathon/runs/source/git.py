@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT = 30.0
@@ -14,16 +15,33 @@ _DROPPED = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COM
 
 def ask(folder: Path, *words: str) -> bytes | None:
     """Return what `git <words>` prints in a folder, None when it fails for any reason."""
+    return _ask(folder, [*_QUIET, *_without_filters(folder)], *words)
+
+
+# Commands that a repository's own configuration names, which may have come along with a copied folder: a file system
+# monitor, and programs that bring objects of a partial clone.
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
+
+
+def _without_filters(folder: Path) -> list[str]:
+    """Return options that switch off the filters which the repository itself, not the user, sets up."""
+    printed = _ask(folder, [], "config", "--local", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")
+    names = {name.rpartition(".")[0] for name in os.fsdecode(printed or b"").split("\0") if name}
+    return [
+        word for name in sorted(names) for key in ("clean", "smudge", "process") for word in ("-c", f"{name}.{key}=")
+    ]
+
+
+def _ask(folder: Path, options: Sequence[str], *words: str) -> bytes | None:
     environment = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    # A file system monitor is a command that the repository's own configuration names; none is run for a listing.
-    argv = ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *words]
+    argv = ["git", *options, "-C", str(folder), *words]
     try:
         done = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+            env={**environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"},
             timeout=TIMEOUT,
             check=False,
         )

@@ -128,8 +128,19 @@ def test_no_command_of_the_repository_is_run(repository: Path, tmp_path: Path) -
     trap.chmod(0o755)
     _git(repository, "config", "core.fsmonitor", str(trap))
     _git(repository, "config", "diff.external", str(trap))
+    for name in ("clean", "process", "smudge"):
+        _git(repository, "config", f"filter.x.y.{name}", str(trap))
+    (repository / ".gitattributes").write_text("*.py filter=x.y\n")
+    _git(repository, "config", "remote.origin.url", f"ext::{trap} %S x")
+    _git(repository, "config", "protocol.ext.allow", "always")
+    _git(repository, "config", "remote.origin.promisor", "true")
+    _git(repository, "config", "extensions.partialClone", "origin")
     (repository / "train.py").write_text("changed\n")
+    taken = take(repository)
+    for objects in (repository / ".git" / "objects").glob("??"):
+        shutil.rmtree(objects)  # what a partial clone has to bring
     take(repository)
+    assert taken.files["train.py"].content == b"changed\n"
     assert not (tmp_path / "sprung").exists()
 
 

@@ -43,6 +43,10 @@ MESSAGES = {
         "{path} に、外側を指すファイル名があります: {file}",
     ),
     "link": ("{path} contains a link that is not allowed: {file}", "{path} に許されないリンクがあります: {file}"),
+    "repository": (
+        "{path} contains a part of a git repository, whose settings could start programs: {file}",
+        "{path} に git リポジトリの一部があります。その設定からプログラムが起動されるおそれがあります: {file}",
+    ),
     "twice": ("{path} contains two files with the same name: {file}", "{path} に同名のファイルが 2 つあります: {file}"),
     "no_source": (
         "the RO-Crate of run {run} was published without its program:\n{files}",
