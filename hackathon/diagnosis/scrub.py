@@ -28,7 +28,7 @@ _WEAK = (
 )
 _NAME = rf"(?:{_STRONG}|{_WEAK})"
 _HINTS = ("token", "secret", "pass", "credential", "key", "webhook", "auth", "cookie", "signature", "pwd", "sig",
-          "bearer", "basic", "wandb")  # fmt: skip
+          "bearer", "basic", "wandb", "mysql", "mariadb", "curl", "redis-cli")  # fmt: skip
 """A line without any of these has no assignment and no header to look at."""
 _QUOTED = r"\"(?:[^\"\\\n]|\\.){0,8192}\"?|'(?:[^'\\\n]|\\.){0,8192}'?"
 _SCHEME = r"(?:bearer|basic|token|digest|negotiate|apikey) +"
@@ -56,6 +56,12 @@ _OPTION = re.compile(
 )
 _NETRC = re.compile(r"(?i)(\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+)\S+")
 _LOGIN = re.compile(r"(?i)(\b(?:sshpass -p ?|wandb login (?:--relogin )?))[^\s-]\S*")
+_TOOL = re.compile(
+    r"(\b(?:mysql\w{0,10}|mariadb\w{0,10})\b[^\n|;&]{0,400}?\s-p|"
+    r"\bredis-cli\b[^\n|;&]{0,400}?\s-a[ =]|"
+    r"\bcurl\b[^\n|;&]{0,400}?\s(?:-u|-U|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:)([^\s\"']{2,512})"
+)
+"""Options of tools that everybody knows: `mysql -pPASSWORD`, `curl -u user:PASSWORD`, `redis-cli -a PASSWORD`."""
 _URL_USER = re.compile(r"(?<=://)[^\s/@\"'<>]{1,512}(?=@)")
 _URL_HOOK = re.compile(
     r"(?i)((?:hooks\.slack\.com/(?:services|workflows|triggers)|/hooks|/api/webhooks|/webhookb2|/v1/spaces|"
@@ -81,6 +87,8 @@ _SHAPES = re.compile(
 )
 _HOME = re.compile(r"/(?:home|users?|Users|export/home|home\d{1,3})/[^\s/'\":;,()<>\[\]{}\\|&]+|/root(?![\w-])")
 _SECRET_NAME = re.compile(rf"(?i){_NAME}\Z")
+_KEY_NAME = re.compile(r"(?i)(?:\A|[_-])key\Z")
+_URL_PASSWORD = re.compile(r"(?<=://)[^\s/@:\"'<>]{0,200}:([^\s/@\"'<>]{1,512})(?=@)")
 _NOBODY = frozenset({"root", "user", "users", "nobody", "home", "admin", "work", "data", "test", *ACCOUNTS})
 """User names that name nobody or are ordinary words: only their home folders go."""
 
@@ -112,6 +120,55 @@ def is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def holds_secret(name: str, value: str) -> bool:
+    """Return whether a value is a secret by its name, or, under a name such as `wandb-key`, by its look as well."""
+    return is_secret(name) or (_KEY_NAME.search(name) is not None and _looks_random(value))
+
+
+def learnable(values: Iterable[str]) -> set[str]:
+    """Return those of secret values that are looked for everywhere: no path, switch, number or short word is."""
+    return {
+        value for value in values
+        if len(value) >= LEAST and not _PLAIN.match(value) and sum(map(str.isalnum, value)) >= LEAST
+    }  # fmt: skip
+
+
+def values_of_secrets(text: str) -> set[str]:
+    """Return what stands in a text under a secret's name and looks like no word: it is a secret elsewhere, too."""
+    found: set[str] = set()
+    for line in text.split("\n"):
+        lowered = line.lower()
+        if "://" in line:
+            found.update(match[1] for match in _URL_PASSWORD.finditer(line))
+        if any(hint in lowered for hint in _HINTS):
+            found.update(match[2].strip("\"'") for match in _OPTION.finditer(line))
+            found.update(match[3].strip("\"'") for match in _ASSIGNED.finditer(line))
+            found.update(match[2] for match in _TOOL.finditer(line))
+    return {value for value in learnable(found) if _looks_random(value, 8)}
+
+
+def words_of_secrets(words: Sequence[object]) -> set[str]:
+    """Return the values of a command's options that are secrets: `--password X`, `--wandb-key=X`, `curl -u a:X`."""
+    found: set[str] = set()
+    for before, word in zip(("", *words), words, strict=False):
+        if not isinstance(word, str):
+            continue
+        name, equals, value = word.partition("=")
+        if equals and name.startswith("-") and holds_secret(name, value):
+            found.add(value)
+        elif isinstance(before, str) and before.startswith("-") and holds_secret(before, word) and word[:1] != "-":
+            found.add(word)
+        found |= {match[1] for match in _URL_PASSWORD.finditer(word)}
+    found |= {match[2] for match in _TOOL.finditer(" ".join(word for word in words if isinstance(word, str)))}
+    return learnable(found)
+
+
+def _looks_random(value: str, least: int = 16) -> bool:
+    """Return whether a value is long and has letters and digits, and nothing that code or a path has."""
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    return len(value) >= least and letters and digits and re.search(r"[\s(){}\[\]<>/,;$]|\w\.\w", value) is None
+
+
 def _without_keys(text: str) -> str:
     """Return a text without private keys, those too of which the beginning or the end is missing."""
     text = _KEY_BLOCK.sub(_KEY_REMOVED, text)
@@ -135,6 +192,7 @@ def _scrub_line(line: str) -> str:
         line = _BEARER.sub(rf"\1{REMOVED}", line)
         line = _NETRC.sub(rf"\1{REMOVED}", line)
         line = _LOGIN.sub(rf"\1{REMOVED}", line)
+        line = _TOOL.sub(rf"\1{REMOVED}", line)
         line = _VARIABLE.sub(rf"\1{REMOVED}", line)
         line = _ASSIGNED.sub(_assigned, line)
         line = _OPTION.sub(rf"\1{REMOVED}", line)
@@ -155,11 +213,13 @@ def own_secrets() -> tuple[str, ...]:
     return _secrets(tuple(sorted(found)))
 
 
+_PLAIN = re.compile(r"[/~.$]|(?:true|false|\d{1,8})\Z", re.IGNORECASE)
+"""A path or a switch is no secret, though its variable is called so (SSH_AUTH_SOCK, XAUTHORITY, …_TOKEN_FILE)."""
+
+
 @lru_cache(maxsize=4)
 def _secrets(values: tuple[str, ...]) -> tuple[str, ...]:
-    # A path or a switch is no secret, though its variable is called so (SSH_AUTH_SOCK, XAUTHORITY, …_TOKEN_FILE).
-    plain = re.compile(r"[/~.]|(?:true|false|\d{1,8})\Z", re.IGNORECASE)
-    return tuple(sorted((value for value in values if not plain.match(value)), key=len, reverse=True))
+    return tuple(sorted((value for value in values if not _PLAIN.match(value)), key=len, reverse=True))
 
 
 def own_names() -> set[str]:

@@ -31,5 +31,6 @@ def mask_of(source: Catalog, named: Sequence[Named], rules: Publish) -> Mask:
         teams=[team.name for team in teams],
         hidden=source.hidden,
         roots=roots,
+        secrets=found.secrets,
         rules=rules,
     )

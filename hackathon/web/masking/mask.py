@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from hackathon.config.event import Publish
-from hackathon.diagnosis.scrub import REMOVED, is_secret, own_secrets, without_secrets
+from hackathon.diagnosis.scrub import REMOVED, holds_secret, own_secrets, without_secrets
 from hackathon.schedulers.foreign import ACCOUNTS
 from hackathon.text.printable import without_escapes
 from hackathon.web.masking.encoded import decoded, has_encoded
@@ -40,6 +40,12 @@ _SIX = re.compile(
     rf"|(?:fe80|f[cd]{_HEX}{{2}}|2{_HEX}{{3}}):(?::{_HEX}{{1,4}}){{1,6}}|(?:{_HEX}{{2}}:){{5}}{_HEX}{{2}}"
     rf"|2{_HEX}{{3}}(?::{_HEX}{{1,4}}){{1,6}}::)(?![A-Za-z0-9:])"
 )
+_LOGIN = re.compile(
+    r"(?i)(?<![A-Za-z0-9.@/_-])(?:login|front-?end|submit|gateway)(?:-?node)?-?\d*(?:-\d+)?"
+    r"(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){1,5}"
+    r"\.(?:com|org|net|edu|gov|mil|int|info|(?!py|sh|js|md|rs|ts|cc|so|pl|gz|ps|go)[a-z]{2})(?![A-Za-z0-9_-]|\.\w)"
+)
+"""Login nodes, which no record of a job names: `login3.cluster.example.org`."""
 _VERSION_BEFORE = re.compile(
     r"(?i)(?:==|version|release|driver|nvidia[\w-]*|cu(?:da|dnn|blas)?[\w-]*|nccl[\w-]*|mpi)\W{0,3}\Z"
 )
@@ -60,7 +66,7 @@ class Mask:
     What `rules` allow stays; secrets, e-mail addresses and network addresses always go. `people` are names of persons,
     `shown` those that may be read: a word of such a name stays though it is an account, too, unless it is in `people`.
     `teams` the names in their order, `hidden` those that go in any case, `roots` folders (of the event, of projects)
-    that a path is shown relative to.
+    that a path is shown relative to, `secrets` values that go wherever they stand.
     `counts` and `examples` tell what was taken out so far.
     """
 
@@ -75,10 +81,11 @@ class Mask:
         teams: Iterable[str] = (),
         hidden: Iterable[str] = (),
         roots: Iterable[str] = (),
+        secrets: Iterable[str] = (),
         rules: Publish | None = None,
     ) -> None:
         self.rules = rules or Publish()
-        self._secrets = own_secrets()
+        self._secrets = tuple(sorted({*own_secrets(), *secrets}, key=lambda secret: (-len(secret), secret)))
         self.counts: Counter[str] = Counter()
         self.examples: dict[str, dict[str, None]] = {}
         self._kept: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {}
@@ -93,6 +100,7 @@ class Mask:
         self._roots = tuple(sorted({root.rstrip("/") for root in roots}, key=lambda root: (-len(root), root)))
         short = sorted({host.split(".")[0] for host in hosts if not _FOUR.match(host)} - _LOCAL, key=_natural)
         self._stems = {host.rstrip("0123456789").lower() for host in short} if not self.rules.hosts else set()
+        self._login = None if self.rules.hosts else _LOGIN
         if not self.rules.hosts:
             for number, host in enumerate(short, 1):
                 self._learn("host", host, f"host-{number}", rest=r"(?:\.[A-Za-z][\w-]*)*")
@@ -119,7 +127,9 @@ class Mask:
                        for kind, pattern, instead in each)  # fmt: skip
         letters = [(kind, pattern.pattern, instead) for kind, pattern, instead in self._letters]
         self.fingerprint = hashlib.sha256(
-            repr((known, letters, sorted(self._folders), self._roots, self.rules)).encode("utf-8", "replace")
+            repr((known, letters, sorted(self._folders), self._roots, self._secrets, self.rules)).encode(
+                "utf-8", "replace"
+            )
         ).hexdigest()
         """Differs where masked text may differ."""
 
@@ -182,13 +192,15 @@ class Mask:
 
     def entry(self, name: object, value: Any) -> Any:
         """Return a value masked; as a whole when its name says that it is a secret."""
-        if not isinstance(value, str) or value in ("", REMOVED) or not (isinstance(name, str) and is_secret(name)):
+        if not isinstance(value, str) or value in ("", REMOVED):
+            return self.value(value)
+        if not (isinstance(name, str) and holds_secret(name, value)):
             return self.value(value)
         return self._secret(name)
 
     def word(self, before: object, value: Any) -> Any:
         """Return a value of a list masked; as a whole when it follows an option such as `--password`."""
-        option = isinstance(before, str) and before.startswith("-") and is_secret(before)
+        option = isinstance(before, str) and before.startswith("-") and holds_secret(before, str(value))
         return self.entry(before, value) if option and not str(value).startswith("-") else self.value(value)
 
     def _secret(self, name: str) -> str:
@@ -222,6 +234,8 @@ class Mask:
         if not _LETTER.search(text):
             return text
         text = self._without_secrets(text)
+        if self._login is not None and "." in text:
+            text = self._login.sub(self._instead("host", "[host]"), text)
         if "@" in text:
             text = _EMAIL.sub(self._instead("e-mail", "[e-mail]"), text)
         if "/" in text:

@@ -4,15 +4,23 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.diagnosis.scrub import holds_secret, learnable, values_of_secrets, words_of_secrets
 from hackathon.runs.directory import files_of
 
 MOST = 1 << 20
 """Bytes at the beginning of a file that are looked at."""
+LOGS = ("logs/job.log", "logs/rank-0.log", "logs/scheduler.log")
+TEXTS = 1 << 17
+"""Bytes at the beginning of a log or a source that are looked through for secrets."""
+SOURCES = 40
+"""Files of a program that are looked through."""
+_PROGRAMS = (".py", ".sh", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".json", ".env")
 _HOST = re.compile(rb'"host": ?"([^"\\]{1,255})"')
 _TEXT = re.compile(rb'"(user|host|job_id)": ?"([^"\\]{1,255})"')
 _WATCHED = (
@@ -31,6 +39,8 @@ class Named:
     users: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    """Values that stand under a secret's name in its request, its log or its program."""
 
 
 def stamp(run: str, *, sealed: bool) -> str:
@@ -74,7 +84,30 @@ def _named(run: GuardedFolder) -> Named:
         hosts.update(name.removesuffix(suffix) for name in names[folder] if name.endswith(suffix))
     for name in names["events"]:
         hosts.update(host.decode("utf-8", "replace") for host in _HOST.findall(run.read(f"events/{name}", MOST) or b""))
-    return Named(*(tuple(sorted(found - {""})) for found in (users, hosts, groups)))
+    secrets = _secrets(run, request)
+    return Named(*(tuple(sorted(found - {""})) for found in (users, hosts, groups, secrets)))
+
+
+def _secrets(run: GuardedFolder, request: Mapping[str, Any]) -> set[str]:
+    """Return the secrets of a request, by names of variables, parameters and options, and those of log and program."""
+    found: set[str] = set()
+    values: list[tuple[str, object]] = list(request.items())
+    while values:
+        name, value = values.pop()
+        if isinstance(value, dict):
+            values += [(str(key), member) for key, member in value.items()]
+        elif isinstance(value, list):
+            found |= words_of_secrets(value)
+            values += [("", member) for member in value]
+        elif isinstance(value, str):
+            found |= {value} if holds_secret(name, value) else values_of_secrets(value)
+    for name in LOGS:
+        found |= values_of_secrets((run.read(name, TEXTS) or b"").decode("utf-8", "replace"))
+    sources = run.json("source.json", MOST).get("files")
+    for name in list(sources)[:SOURCES] if isinstance(sources, dict) else ():
+        if name.endswith(_PROGRAMS):
+            found |= values_of_secrets((run.read(f"source/{name}", TEXTS) or b"").decode("utf-8", "replace"))
+    return learnable(found)
 
 
 def together(each: Iterable[Named]) -> Named:
@@ -82,8 +115,10 @@ def together(each: Iterable[Named]) -> Named:
     users: set[str] = set()
     hosts: set[str] = set()
     groups: set[str] = set()
+    secrets: set[str] = set()
     for one in each:
         users.update(one.users)
         hosts.update(one.hosts)
         groups.update(one.groups)
-    return Named(tuple(sorted(users)), tuple(sorted(hosts)), tuple(sorted(groups)))
+        secrets.update(one.secrets)
+    return Named(*(tuple(sorted(found)) for found in (users, hosts, groups, secrets)))

@@ -28,6 +28,10 @@ _ATTRIBUTE = re.compile(r'=(?:"([^"]*)"|([^\s">]+))')
 _RANDOM = re.compile(r"(?<![A-Za-z0-9_/+.-])[A-Za-z0-9_+/-]{24,256}={0,2}(?![A-Za-z0-9_/+-])")
 _NAME = re.compile(r"\d{8}-\d{6}-|[0-9a-fA-F]+\Z|sha256-")
 """Ids of runs and studies, digests."""
+_HEX = re.compile(r"(?<![A-Za-z0-9_+-])(?:sha256:)?([0-9a-fA-F]{32,128})(?![A-Za-z0-9_+-])")
+"""A digest or a key: only who made it can tell."""
+_DIGEST_KEY = re.compile(r"(?i)digest|sha\d*\Z|sha256|commit|hash|checksum|files\Z|identifier\Z")
+"""Names under which records of ours have digests, or a mapping of files to digests."""
 
 
 @dataclass(frozen=True)
@@ -44,19 +48,43 @@ class Residue:
 def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
     """Return what looks as if it should not go out, each once a file; the files are what was masked by `mask`."""
     found: dict[Residue, None] = {}
+    keys: dict[str, Residue] = {}
+    digests: set[str] = set()
     for name in names:
         if name in OWN:
             continue
-        for inside, text in _texts(folder / name):
+        for inside, text in _texts(folder / name, digests):
             for residue in _in_text(f"{name}{inside}", text, mask):
                 found[residue] = None
-    return list(found)
+            for match in _HEX.finditer(text):
+                keys.setdefault(match[1].lower(), Residue(f"{name}{inside}", "random", _sample(match[1])))
+    # what is shown of a digest is known by the record that has it, which may be read later
+    return [*found, *(residue for key, residue in keys.items() if key not in digests and _is_key(key))]
 
 
-def _texts(path: Path) -> Iterator[tuple[str, str]]:
+def _is_key(word: str) -> bool:
+    """Return whether hexadecimal letters are in no order, as a number of zeros or a pattern is."""
+    return any(map(str.isdigit, word)) and any(map(str.isalpha, word)) and len(set(word)) >= 8
+
+
+def _note_digests(value: Any, digests: set[str], under: bool = False) -> None:
+    """Add the hexadecimal texts of a record that stand under the name of a digest."""
+    if isinstance(value, str):
+        if under:
+            digests.update(match[1].lower() for match in _HEX.finditer(value))
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            _note_digests(member, digests, under or _DIGEST_KEY.search(key) is not None)
+    elif isinstance(value, list):
+        for member in value:
+            _note_digests(member, digests, under)
+
+
+def _texts(path: Path, digests: set[str]) -> Iterator[tuple[str, str]]:
     """Yield (name inside the file, text) of a file; of a page what is read of it.
 
-    Of a crate those of its members, but for files that come with the toolkit's recipes.
+    Of a crate those of its members, but for files that come with the toolkit's recipes. Digests of ours are added to
+    `digests`.
     """
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -64,16 +92,21 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
             own = shipped_hashes(str(request.get("recipe") or "")).values()
             for entry in archive.infolist():
                 raw = archive.read(entry) if entry.file_size <= LONGEST else b""
+                digests.add(hashlib.sha256(raw).hexdigest())
                 if hashlib.sha256(raw).hexdigest() not in own:
-                    text = readable(raw) if b"\0" in raw else _read(entry.filename, raw.decode("utf-8", "replace"))
+                    text = (
+                        readable(raw)
+                        if b"\0" in raw
+                        else _read(entry.filename, raw.decode("utf-8", "replace"), digests)
+                    )
                     yield f":{entry.filename}", text
         return
     with path.open("rb") as stream:
         text = stream.read(LONGEST).decode("utf-8", "replace")
-    yield "", _read(path.name, text)
+    yield "", _read(path.name, text, digests)
 
 
-def _read(name: str, text: str) -> str:
+def _read(name: str, text: str, digests: set[str]) -> str:
     """Return what is read of a file: the texts of a page and of its attributes, or of a JSON file's values."""
     if name.endswith(".html"):
         parts = [
@@ -83,7 +116,9 @@ def _read(name: str, text: str) -> str:
         return "\n".join(unescape(part) for part in dict.fromkeys(parts))
     if name.endswith(".json"):
         try:
-            return "\n".join(_words(json.loads(text)))
+            value = json.loads(text)
+            _note_digests(value, digests)
+            return "\n".join(_words(value))
         except (ValueError, RecursionError):
             return text
     return text

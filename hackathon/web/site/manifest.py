@@ -1,7 +1,7 @@
 """What the last publication into a folder was made from, so that the next one makes only what has changed.
 
-It lies in the user's own cache, not in the site: it holds names of users and hosts. It may be deleted or damaged at any
-time; then everything is made again.
+It lies in the user's own cache, not in the site: it holds names of users and hosts, and secrets of runs. It may be
+deleted or damaged at any time; then everything is made again.
 """
 
 import functools
@@ -19,7 +19,7 @@ from hackathon.text.files import read_json, write_whole
 from hackathon.text.paths import shipped, user_cache
 from hackathon.web.masking.names import Named, named, stamp
 
-VERSION = 1
+VERSION = 2
 _MAKERS = ("web", "index", "scaling", "profiling", "tuning", "event", "survey", "text")
 """Packages of the toolkit that decide what stands on a page."""
 
@@ -43,7 +43,7 @@ def recall(directory: Path) -> Kept:
     if not isinstance(value, dict) or value.get("version") != VERSION:
         return Kept()
     try:
-        known = {run: (str(entry[0]), Named(*map(tuple, entry[1:4]))) for run, entry in value["named"].items()}
+        known = {run: (str(entry[0]), Named(*map(tuple, entry[1:5]))) for run, entry in value["named"].items()}
         return Kept(str(value["publication"]), {str(k): str(v) for k, v in value["files"].items()}, known)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return Kept()
@@ -54,7 +54,7 @@ def keep(directory: Path, kept: Kept) -> None:
     path = _path(directory)
     if path is None:
         return
-    known = {run: [mark, one.users, one.hosts, one.groups] for run, (mark, one) in kept.named.items()}
+    known = {run: [mark, one.users, one.hosts, one.groups, one.secrets] for run, (mark, one) in kept.named.items()}
     value = {"version": VERSION, "publication": kept.publication, "files": kept.files, "named": known}
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
