@@ -118,6 +118,27 @@ def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
     return ForeignFile(path, found.owner, strangers) if strangers else None
 
 
+def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False) -> ForeignFile | None:
+    """Return why a folder does not count in which the user is about to write, None when it does.
+
+    It has to belong to the user or to whom the user trusts, nobody else may write in it, and nobody else may put
+    another one in its place. `own_entries`: something new is made in it, so that anybody's sticky folder will do. A
+    link counts with its own owner and folder, and with what it leads to. Raises OSError: there is no folder.
+    """
+    real = Path(os.path.realpath(folder))
+    state = real.stat()
+    if not stat.S_ISDIR(state.st_mode):
+        raise NotADirectoryError(f"{folder} is no folder")
+    if own_entries:
+        writers = _replacers_alone(real)
+    else:
+        writers = _owned(state) | others(real, state, WRITE) | _replacers_alone(real.parent)
+    if folder.is_symlink():
+        writers |= _owned(folder.lstat()) | _replacers_alone(folder.parent)
+    strangers = trusted.strangers(_reaching(writers, str(real.parent)))
+    return ForeignFile(folder, state.st_uid, strangers) if strangers else None
+
+
 def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> ForeignFile | None:
     """Return the first file in folders below a folder that does not count, None when there is none.
 
@@ -165,6 +186,15 @@ def _replacers(state: os.stat_result, path: str) -> Others:
     if not others_replace(state):
         return _owned(state)
     return _owned(state) | others(Path(os.path.realpath(path)), state, WRITE)
+
+
+def _replacers_alone(folder: Path) -> Others:
+    """Return who beside a folder's owner can put another entry in the place of one in it.
+
+    The owner of a folder above may do so, too: root or a project's leader made it for its users.
+    """
+    state = folder.stat()
+    return others(Path(os.path.realpath(folder)), state, WRITE) if others_replace(state) else Others()
 
 
 def _reaching(found: Others, folder: str) -> Others:

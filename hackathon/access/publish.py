@@ -1,9 +1,16 @@
 """Put a whole file under a name that must be free, also where several accounts write into one directory."""
 
+import contextlib
 import errno
 import os
+import re
+import stat
+import time
 from pathlib import Path
 
+ABANDONED = 3600.0
+"""Seconds after which a file that is being written is taken for one of a killed process."""
+_HIDDEN = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
@@ -38,6 +45,17 @@ def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: b
             os.unlink(hidden, dir_fd=folder)
         except FileNotFoundError:
             pass
+
+
+def sweep(folder: int) -> None:
+    """Remove what killed processes of this account left in the directory of a descriptor an hour ago or earlier."""
+    latest = time.time() - ABANDONED
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if _HIDDEN.fullmatch(name):
+                state = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                if state.st_uid == os.geteuid() and stat.S_ISREG(state.st_mode) and state.st_mtime < latest:
+                    os.unlink(name, dir_fd=folder)
 
 
 def _same(folder: int, one: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from hackathon.access.permissions import others_write, user_name
-from hackathon.access.publish import publish
+from hackathon.access.publish import publish, sweep
 from hackathon.board.directory import BoardDirectory, folder_problems
 from hackathon.board.entry import ENDING, LARGEST, BadEntry, Entry, clean_line, decode, encode, new_id, uid_in
 from hackathon.text.errors import HackathonError, RequestError
@@ -82,6 +82,7 @@ def write_entry(place: BoardDirectory, entry: Entry) -> Owned:
                     publish(folder, f"{made.id}{ENDING}", encode(made))
                 except FileExistsError:
                     continue
+                sweep(folder)
                 return Owned(made, os.geteuid())
     except OSError as error:
         raise HackathonError("board.can_not_write", path=place.folder, what=error.strerror or str(error)) from error

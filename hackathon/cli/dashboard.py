@@ -125,7 +125,7 @@ def _tell(door: "Endpoint", title: str) -> None:
     else:
         inside = f"[{door.address}]" if ":" in door.address else door.address
         forward = f"{door.port}:{inside}:{door.port}"
-        address = f"http://localhost:{door.port}/enter?token={door.token}"
+        address = f"http://{door.name or 'localhost'}:{door.port}/enter?token={door.token}"
     if door.path is not None or ip_address(door.address).is_loopback:
         click.echo(message("dashboard.open", title=title))
         click.echo(f"  ssh -L {shlex.quote(forward)} {_user()}@{host}")
@@ -138,6 +138,8 @@ def _tell(door: "Endpoint", title: str) -> None:
         click.echo(f"{message('cli.warning')}: {warning}", err=True)
         click.echo(message("dashboard.direct", title=title))
     click.echo(f"  {address}")
+    if door.name:
+        click.echo(message("dashboard.own_name", name=door.name))
     if door.token_file is not None:
         click.echo(message("dashboard.token_file", path=door.token_file))
     if door.writes:

@@ -42,7 +42,7 @@ def command(
     import shutil
 
     from hackathon.config import load
-    from hackathon.config.trust import folders_that_count
+    from hackathon.config.trust import folders_that_count, writable_folder
     from hackathon.schedulers import profiles
     from hackathon.text.files import write_whole
     from hackathon.text.paths import runtime_file
@@ -114,7 +114,7 @@ def command(
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)
     load.load_project(folder, text.encode())  # what is refused is not written: the next try would find it there
-    folder.mkdir(parents=True, exist_ok=True)
+    writable_folder(folder)
     made = [path]
     write_whole(path, text)
     ignore = folder / ".gitignore"

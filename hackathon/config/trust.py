@@ -53,6 +53,13 @@ class ForeignError(RequestError):
         super().__init__("trust.foreign", what=why(found), place=shlex.quote(printable(str(place))))
 
 
+class ForeignFolderError(RequestError):
+    """The toolkit would write into a folder that another account owns, can write or can replace."""
+
+    def __init__(self, found: ForeignFile) -> None:
+        super().__init__("trust.foreign_folder", what=why(found), folder=shlex.quote(printable(str(found.path))))
+
+
 class TrustedEvent(NamedTuple):
     """An event that counts."""
 
@@ -128,6 +135,42 @@ def people(event: TrustedEvent | None) -> Trusted:
             groups = frozenset() if number is None else frozenset({number})
             trusted |= Trusted(frozenset(_numbers(members)), groups) | event.trusted
     return trusted
+
+
+_TAKEN: set[Path] = set()
+"""Projects whose files this process takes, whoever they belong to: the user said --trust."""
+
+
+def take(project: Path) -> None:
+    """Note that the user said --trust of a project: its folders are written, too."""
+    _TAKEN.add(project.resolve())
+
+
+def writable_folder(folder: Path, mode: int = 0o777) -> Path:
+    """Return a folder that the toolkit writes into or runs from, made where it is missing (`access.written`).
+
+    Whose folders count is what the project and the event around it say. Raises ForeignFolderError, and OSError when it
+    cannot be made.
+    """
+    from hackathon.access import written
+
+    try:
+        return written.writable_folder(folder, _writers_around(folder.absolute()), mode)
+    except written.FolderOfOthersError as error:
+        if any(project in (folder.resolve(), *folder.resolve().parents) for project in _TAKEN):
+            folder.mkdir(mode, parents=True, exist_ok=True)
+            return folder.absolute()
+        raise ForeignFolderError(error.found) from None
+
+
+def _writers_around(folder: Path) -> Trusted:
+    """Return who may own and write the folders around a place: the user, the user's team, whom the user trusts."""
+    event: TrustedEvent | None = None
+    with contextlib.suppress(HackathonError):  # what is wrong with the event's file is told by what needs it
+        event = trusted_event(folder)
+    trusted = people(event) if event is None else people(event) | event.trusted
+    project = load.find_project(folder)
+    return trusted if project is None else trusted | look_at_project(project, event).trusted
 
 
 class FoundProject(NamedTuple):

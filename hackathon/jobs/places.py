@@ -15,6 +15,7 @@ from hackathon.config.trust import (
     ForeignError,
     look_at_project,
     people,
+    take,
     trusted_event,
 )
 from hackathon.text.paths import is_shipped, shipped, user_config
@@ -95,6 +96,8 @@ def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
         foreign=foreign_files,
         left_out=[],
     )
+    if foreign_files == "take":
+        take(project or here)
     if found is not None:
         places.search(found.folder, found.trusted, found.foreign)
     if event is not None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hackathon.access.ownership import Trusted, foreign
 from hackathon.config import load
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import own_team
@@ -124,11 +125,14 @@ def environment_here(
 ) -> PythonEnvironment | None:
     """Return the Python environment that was built for a recipe or a project, None without one that counts."""
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
-    built = find_environment(subject, environments_folder(environment, folder), gpus=gpus)
-    # an environment that the user named is the user's affair; one that merely lies here is the affair of its owner
-    if built is not None and not environment.get(FOLDER_VARIABLE) and not places.admit(built.path / ENVIRONMENT_RECORD):
+    envs = environments_folder(environment, folder)
+    built = find_environment(subject, envs, gpus=gpus)
+    if built is None:
         return None
-    return built
+    # who owns the folder that the user named counts, but not whoever put an environment into it beside
+    named = Trusted(frozenset({envs.stat().st_uid})) if environment.get(FOLDER_VARIABLE) else Trusted(frozenset())
+    found = foreign(built.path / ENVIRONMENT_RECORD, places.trusted | named)
+    return built if places.judge(found) else None
 
 
 def cluster_name(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hackathon
+from hackathon.config.trust import writable_folder
 from hackathon.runs.directory import PARTIAL, RunDirectory, new_run_id
 from hackathon.runs.kill_points import step
 from hackathon.runs.source import provenance, snapshot
@@ -67,7 +68,7 @@ def create(
     }
     partial = runs_folder / f"{PARTIAL}{run.id}"
     try:
-        runs_folder.mkdir(parents=True, exist_ok=True)
+        writable_folder(runs_folder)
         modes = modes_below(runs_folder)
         partial.mkdir(mode=0o700)
         step("after-mkdir")
@@ -113,7 +114,7 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
     source = snapshot.of_request(request, runs_folder)
     partial = place.with_name(f"{PARTIAL}{place.name}-{os.getpid()}")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        writable_folder(place.parent)
         modes = modes_below(place.parent)
         partial.mkdir(mode=0o700)
         try:

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from hackathon.config.recipe import Data
+from hackathon.config.trust import writable_folder
 from hackathon.jobs.data import RECORDS, missing, record_of
 from hackathon.runs.crate.download import Progress, download, listed, need_room, sha256, unpack
 from hackathon.text.errors import RequestError, UnavailableError
-from hackathon.text.files import write_json
+from hackathon.text.files import write_json, write_whole
 
 QUIET: Progress = lambda done, total: None  # noqa: E731
 
@@ -31,10 +32,11 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
         return False
     records = folder / RECORDS
     try:
-        records.mkdir(parents=True, exist_ok=True)
+        writable_folder(folder)
+        writable_folder(records)
         ignore = folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
+        if not os.path.lexists(ignore):
+            write_whole(ignore, "*\n")
     except OSError as error:
         raise UnavailableError("data.not_written", folder=folder, what=error.strerror or error) from error
     # what was begun from another address is not the beginning of this file
@@ -104,7 +106,7 @@ def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str],
     Raises UnavailableError when there is no room or it cannot be written.
     """
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        writable_folder(target)
         need_room(target, sum(size(entry, folder) for entry in entries))
         for entry in entries:
             fresh = target / f".{entry.name}.{os.getpid()}"

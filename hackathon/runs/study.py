@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.publish import publish_path
+from hackathon.config.trust import writable_folder
 from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
 from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, meant, new_id, pick, safe_name
@@ -200,6 +201,7 @@ def create_study(
         record["kind"] = kind
     partial = study.path.parent / f"{PARTIAL}{study.id}"
     try:
+        writable_folder(study.path.parent)
         (partial / "points").mkdir(parents=True)
         folder_mode, file_mode = modes_below(study.path.parent)
         write_json(partial / "study.json", record)

@@ -55,8 +55,9 @@ class Site:
             "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "HACKATHON_LANG": "en", "CUDA_VISIBLE_DEVICES": "",
             "HACKATHON_LOCAL_SLOTS_DIR": str(self.folder / "slots"), "HACKATHON_LOCAL_DIR": str(home / "local-jobs"),
         }  # fmt: skip
-        groups = os.getgrouplist(self.account(role), own)
-        return {"user": own, "group": own, "extra_groups": groups, "umask": 0o002, "env": environment}
+        group = pwd.getpwnam(self.account(role)).pw_gid
+        groups = os.getgrouplist(self.account(role), group)
+        return {"user": own, "group": group, "extra_groups": groups, "umask": 0o002, "env": environment}
 
     def cli(self, role: str, *words: str, at: Path) -> tuple[int, str]:
         """Run `hackathon` without a terminal; return its exit code and all that it said."""
@@ -320,3 +321,85 @@ def test_all_members_of_several_teams_need_one_confirmation_each_and_nothing_mor
         (place / name).chmod(0o644)
     code, said = site.cli("eve", "submit", str(place), "--dry-run", at=event)
     assert code == 2 and "--trust" in said, said
+
+
+@pytest.mark.slow
+def test_nothing_is_written_to_or_run_from_a_strangers_folder(site: Site) -> None:
+    """Folders that a stranger made before, in a sticky folder that all may write: `runs`, `envs`, `data`, `studies`."""
+    scratch, home = site.folder / "scratch", site.folder / "homes" / "ann"
+    precious = site.write("ann", home / "precious", "mine\n")
+
+    def planted(name: str, *files: tuple[str, str]) -> Path:
+        folder = site.write("eve", scratch / name / "note", "").parent
+        folder.chmod(0o777)
+        for file, text in files:
+            site.write("eve", folder / file, text)
+        return folder
+
+    def refused(*words: str, **more: str) -> None:
+        options = site.options("ann")
+        options["env"].update(more)
+        done = subprocess.run([site.python, "-m", "hackathon", *words], cwd=scratch, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, **options)  # fmt: skip
+        said = done.stdout + done.stderr
+        assert done.returncode == 2 and site.account("eve") in said and "Traceback" not in said, (words, said)
+        assert "nothing is written there" in said, (words, said)
+
+    job = ("allreduce", "--cluster", "laptop", "--launcher", "local")
+    runs = planted("runs")
+    refused("submit", *job)
+    assert [path.name for path in runs.iterdir()] == ["note"]
+    runs.rename(scratch / "old-runs")
+    studies = planted("studies")
+    refused("scale", *job, "--processes", "1")
+    assert [path.name for path in studies.iterdir()] == ["note"]
+
+    mark = scratch / "ran-as"
+    program = f"import os\nopen({str(mark)!r}, 'w').write(str(os.geteuid()))\n"
+    envs = planted("envs", ("venv.py", program), ("pip.py", program))
+    (envs / "allreduce-cpu.log").symlink_to(precious)
+    refused("env", "create", "allreduce", "--cluster", "laptop")
+    shared = planted("shared")
+    shutil.chown(shared, "root")
+    shared.chmod(0o1777)
+    (shared / "allreduce-cpu.log").symlink_to(precious)
+    options = site.options("ann")
+    options["env"]["HACKATHON_ENVS"] = str(shared)
+    done = subprocess.run([site.python, "-m", "hackathon", "env", "create", "allreduce", "--cluster", "laptop"],
+                          cwd=home, capture_output=True, text=True, check=False, **options)  # fmt: skip
+    assert done.returncode == 2 and "everybody" in done.stderr, done.stderr
+    assert not mark.exists() and precious.read_text() == "mine\n"
+
+    source = site.write("ann", home / "words.txt", "a b c\n")
+    entry = f"data: [{{name: words.txt, url: 'file://{source}'}}]\n"
+    site.write("ann", scratch / "project.yaml", PROJECT.replace("team: Aurora\n", "") + entry)
+    data = planted("data")
+    (data / ".gitignore").symlink_to(home / "new-file")
+    refused("data", "fetch")
+    assert not (home / "new-file").exists()
+    shutil.rmtree(data)
+    code, said = site.cli("ann", "data", "fetch", at=scratch)
+    assert code == 0 and (data / "words.txt").read_text() == "a b c\n", said
+
+
+@pytest.mark.slow
+def test_a_run_that_somebody_put_in_its_place_is_not_run(site: Site) -> None:
+    """The job's script is the scheduler's by then, and its run is a name."""
+    place = site.project("ann", site.folder / "scratch" / "ann" / "train")
+    code, said = site.cli("ann", "render", "--launcher", "local", "--json", at=place)
+    assert code == 0, said
+    code, said = site.cli("ann", "submit", "--launcher", "local", "--wait", at=place)
+    assert code == 0, said
+    (run,) = (place / "runs").iterdir()
+    script = (run / "job.sh").read_text()
+    mark = site.folder / "scratch" / "ran"
+    shutil.move(run, place / "aside")
+    site.write("eve", run / "rank.sh", f"touch {mark}\n").chmod(0o755)
+    shutil.copytree(place / "aside" / "source", run / "source")
+    run.chmod(0o777)
+    options = site.options("ann")
+    options["env"]["HK_RUN"] = str(run)
+    done = subprocess.run(["bash", "-c", script, "job.sh"], cwd=run, capture_output=True, text=True, check=False,
+                          **options)  # fmt: skip
+    assert done.returncode == 78 and "belongs to another account" in done.stderr, done
+    assert not mark.exists()

@@ -30,6 +30,7 @@ ENDLESS = f"{UNIT}/diagnosis/test_rule_limits.py::test_a_rule_that_does_not_end_
 CRATE = f"{FAULTS}/test_foreign_code_users.py::test_a_strangers_crate_is_refused_and_its_values_stay_text"
 SURVEY = f"{FAULTS}/test_survey_users.py::test_a_hostile_user_reads_and_alters_nothing"
 JOBS = f"{UNIT}/runs/test_job_owner.py"
+FOLDERS = f"{FAULTS}/test_trust_users.py::test_nothing_is_written_to_or_run_from_a_strangers_folder"
 SCRIPT = f"{UNIT}/programs/test_lint.py::test_scripts_of_others_are_data"
 
 STUDIES = ("scale", "try", "profile", "speedup", "tune", "microbatch", "compress")
@@ -146,6 +147,21 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         | {"notify": BOARD, "diagnose": BOARD},
         "does not read the board",
     ),
+    "folder that is written, or that a program is started from": (
+        dict.fromkeys(("submit", "scale", "env", "data"), FOLDERS)
+        | dict.fromkeys(("rerun", "try", "profile", "speedup", "tune", "microbatch", "compress", "doctor", "shell"),
+                        f"{UNIT}/access/test_written.py::test_a_folder_of_others_is_refused")
+        | {"publish": f"{UNIT}/access/test_written.py::test_a_folder_of_others_is_refused"},
+        "writes only in the user's own settings and cache, or what the user names",
+    ),
+    "second reader of a script": (
+        {
+            "submit": "tests/cluster/test_gridengine_lab.py::test_no_value_of_a_script_becomes_an_option",
+            "render": f"{UNIT}/jobs/test_render.py::test_the_short_script_has_no_line_of_a_value_either",
+            "lint": f"{UNIT}/programs/test_lint.py::test_grid_engine_reads_texts_and_here_documents_too",
+        },
+        "writes and judges no job script",
+    ),
     "cache": (
         dict.fromkeys(("check", "render", "submit", *STUDIES, "shell", "ready", "rerun", "plan"), COMPILED)
         | dict.fromkeys(
@@ -161,6 +177,15 @@ THREATS: dict[str, tuple[dict[str, str], str]] = {
         )
         | {"data": f"{FAULTS}/test_scratch_users.py::test_data_that_somebody_else_staged_are_not_read"},
         "starts no job",
+    ),
+    "peer on loopback": (
+        {"dashboard": f"{FAULTS}/test_dashboard_users.py"
+                      "::test_another_user_neither_reads_the_token_nor_sees_it_in_the_list_of_processes"},
+        "listens on no port",
+    ),
+    "secret by its value": (
+        dict.fromkeys(("publish", "event"), "tests/web/test_secrets_by_value.py::test_a_value_goes_wherever_it_stands"),
+        "gives nothing out",
     ),
     "socket": (
         {"dashboard": f"{FAULTS}/test_dashboard_users.py::test_another_user_s_socket_is_not_taken_for_ours",
@@ -203,6 +228,7 @@ READERS: dict[str, tuple[str, str]] = {
     "access/private.py": ("open_private", GUARD),
     "access/publish.py": ("publish publish_path _rename", WRITES),
     "access/safe_directories.py": ("parent_below make_way give _stepped", GUARD),
+    "access/written.py": ("writable_folder _made open_log", GUARD),
     "access/trust_record.py": ("entries", "a private file, checked"),
     "board/directory.py": ("make_place", WRITES),
     "board/entry.py": ("decode", "entry of the board"),
@@ -284,7 +310,7 @@ READERS: dict[str, tuple[str, str]] = {
     "schedulers/local/processes.py": ("with_variable _stat", PROC),
     "schedulers/local/share.py": ("UnitTicket.start UnitTicket._take", "a private folder, checked"),
     "schedulers/local/slots.py": ("Ticket.join _read", "tickets of all users, bounded"),
-    "schedulers/local/state.py": ("create _next_number _take script_of", "a private folder, checked"),
+    "schedulers/local/state.py": ("_own_folder create _next_number _take script_of", "a private folder, checked"),
     "schedulers/local/supervisor.py": (
         "launch _leave_the_terminal Supervisor._start_script Supervisor._become_script",
         "a private folder, checked",

@@ -146,6 +146,7 @@ def test_the_entry_leads_to_the_site(published: Published) -> None:
     page = Page(entry)
     assert "Deep-learning hackathon 2026" in page.text
     assert page.named("a")[0]["href"] == "site/index.html" and "0; url=site/index.html" in entry
+    assert "default-src 'none'" in entry
 
 
 def test_nothing_is_asked_of_other_sites_and_only_own_scripts_run(site: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named
 from hackathon.text.errors import FAILED, RequestError
 from hackathon.text.messages import message
@@ -24,8 +25,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_check_output"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
-    import json
-
     from hackathon.config.evidence import unconfirmed
     from hackathon.config.load import find_cluster
     from hackathon.config.trust import folders_that_count
@@ -45,7 +44,7 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
     }  # fmt: skip
     if not live:
         if as_json:
-            click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+            echo_json(value)
         else:
             click.echo(message("clusters.file_good", name=name, file=path))
             if cluster.unverified or bare:
@@ -58,7 +57,6 @@ def command(name: str, live: bool, output: Path | None, as_json: bool) -> int:
 def _live(
     cluster: "Cluster", path: Path, written: dict[str, Any], value: dict[str, Any], output: Path | None, as_json: bool
 ) -> int:
-    import json
     import time
 
     from hackathon.schedulers import comparison, profiles, proposal
@@ -93,7 +91,7 @@ def _live(
             "closed_queues": comparison.closed(cluster, machine),
             "patch": patch,
         }
-        click.echo(json.dumps(value, ensure_ascii=False, indent=1))
+        echo_json(value)
     else:
         _echo(cluster, compared, machine, patch)
         if output is not None:
@@ -141,8 +139,10 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
 
 def write_new(path: Path, text: str) -> None:
     """Create a file that is not there yet. Raises RequestError where there is one."""
+    from hackathon.config.trust import writable_folder
+
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        writable_folder(path.parent)
         with path.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:

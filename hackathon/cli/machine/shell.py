@@ -23,6 +23,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     import signal
 
     from hackathon.cli.budget import admit
+    from hackathon.config.trust import writable_folder
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.render import render_shell
     from hackathon.jobs.sources import find_sources
@@ -42,7 +43,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     click.echo(shlex.join(shell.argv))
     if dry_run:
         return
-    sources.runs.mkdir(parents=True, exist_ok=True)
+    writable_folder(sources.runs)
     write_whole(script, text)
     if not shell.reads_rcfile:
         click.echo(message("cli.shell_source", file=script), err=True)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hackathon.access.written import open_log
+from hackathon.config.trust import writable_folder
 from hackathon.jobs.environments import RECORD, PythonEnvironment, read_environment
 from hackathon.runs.environment.install_plan import BuildCommand, InstallPlan
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
@@ -94,9 +96,10 @@ def _make_folder(envs: Path) -> None:
 
     A folder that is there already may hold other things, so nothing is said of it.
     """
-    if envs.is_dir():
+    there = envs.is_dir()
+    writable_folder(envs)
+    if there:
         return
-    envs.mkdir(parents=True, exist_ok=True)
     for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _CACHE_MARK)):
         write_whole(envs / name, text)
 
@@ -143,7 +146,7 @@ def _alive(process: object) -> bool:
 
 def _run_all(plan: InstallPlan, say: Callable[[str], None], marker: Path) -> None:
     log = log_of(plan.path)
-    log.write_bytes(b"")
+    os.close(open_log(log))
     environ = plan.environ(os.environ)
     say(plan.lines[0])
     for command in plan.commands:
@@ -176,7 +179,7 @@ def _run(command: BuildCommand, environ: dict[str, str], log: Path, marker: Path
         try:
             process = subprocess.Popen(
                 command.argv, env={**environ, **command.variables}, stdin=subprocess.DEVNULL, stdout=stream,
-                stderr=subprocess.STDOUT, cwd=log.parent, start_new_session=True,
+                stderr=subprocess.STDOUT, cwd="/", start_new_session=True,
             )  # fmt: skip
         except OSError as error:
             raise HackathonError("environments.failed", line=command.line, code=error, log=log, tail="") from error

@@ -108,9 +108,9 @@ def plan(
     steps = [_Step(step, folder, path, variant, lock) for step in install or USUAL]
     wanted = {"python": version, "machine": os.uname().machine, "steps": [step.wanted for step in steps]}
     inside = str(path / "bin" / "python")
-    make = (uv, "venv", "--seed", "--python", interpreter) if uv else (interpreter, "-m", "venv")
-    installer = (uv, "pip", "install", "--python", inside) if uv else (inside, "-m", "pip", "install")
-    freeze = (uv, "pip", "freeze", "--python", inside) if uv else (inside, "-m", "pip", "freeze", "--all")
+    make = (uv, "venv", "--seed", "--python", interpreter) if uv else (interpreter, "-I", "-m", "venv")
+    installer = (uv, "pip", "install", "--python", inside) if uv else (inside, "-I", "-m", "pip", "install")
+    freeze = (uv, "pip", "freeze", "--python", inside) if uv else (inside, "-I", "-m", "pip", "freeze", "--all")
     return InstallPlan(
         name=name,
         path=path,

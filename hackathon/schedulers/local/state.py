@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hackathon.access.private import NotPrivateError, private_folder
+from hackathon.access.private import TEMPORARY, NotPrivateError, private_folder
 from hackathon.schedulers.local import processes
 from hackathon.schedulers.local.directives import Directives
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
+from hackathon.text.paths import user_config
 from hackathon.text.uptime import boot
 
 QUEUED, RUNNING, ENDING = "QUEUED", "RUNNING", "ENDING"
@@ -52,9 +53,10 @@ def root() -> Path:
     Raises UnavailableError when it cannot be made, is a link, belongs to somebody else or is open to others: in /tmp
     anybody could have put it there.
     """
-    top = Path(os.environ.get("HACKATHON_LOCAL_DIR") or f"/tmp/hackathon-local-{os.getuid()}")
+    named = os.environ.get("HACKATHON_LOCAL_DIR")
+    top = Path(named or TEMPORARY / f"hackathon-local-{os.getuid()}")
     try:
-        private_folder(top)
+        top = private_folder(top) if named else _own_folder(top)
     except NotPrivateError as error:
         raise UnavailableError("local.not_private", path=top) from error
     except OSError as error:
@@ -63,6 +65,31 @@ def root() -> Path:
     for part in (own, own / "jobs", own / "supervisors"):
         part.mkdir(mode=0o700, exist_ok=True)
     return own
+
+
+def _own_folder(usual: Path) -> Path:
+    """Return the user's folder of this machine: where somebody else took its name, one of a random name.
+
+    That name stands in the user's settings, so that every later command finds the same jobs. Raises OSError.
+    """
+    try:
+        record = user_config() / "local-jobs" / host()
+    except RuntimeError:  # nobody knows this user's home
+        return private_folder(usual)
+    name = ""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        name = record.read_text("ascii").strip()
+    if name.startswith(f"{usual.name}-") and "/" not in name:
+        return private_folder(usual.with_name(name))
+    try:
+        return private_folder(usual)
+    except NotPrivateError as error:
+        if not error.foreign:
+            raise
+    folder = private_folder(usual.with_name(f"{usual.name}-{os.urandom(8).hex()}"))
+    record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(record, f"{folder.name}\n", 0o600)
+    return folder
 
 
 class Job(NamedTuple):

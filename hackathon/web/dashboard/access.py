@@ -45,7 +45,6 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 WRITING = {
-    b"content-security-policy": POLICY.replace("form-action 'none'", "form-action 'self'").encode(),
     b"referrer-policy": b"same-origin",  # else browsers hide a form's origin from ourselves, too
 }
 """Headers of a dashboard that takes forms, in the place of those above."""
@@ -193,11 +192,11 @@ def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
 def names_of(door: Endpoint) -> tuple[frozenset[str], bool]:
     """Return the names in Host under which a door is reached, and whether any address in numbers will do."""
     if door.path is not None or door.address == "127.0.0.1":
-        return LOCAL, False
+        return LOCAL | {door.name} - {""}, False
     address = f"[{door.address}]" if ":" in door.address else door.address
     own = {host_name().lower(), os.uname().nodename.lower()}
     # An address in numbers comes from no name service, so that nobody can point it elsewhere.
-    return LOCAL | {address.lower()} | own, door.address in WILDCARDS
+    return (LOCAL | {address.lower(), door.name} | own) - {""}, door.address in WILDCARDS
 
 
 def _is_number(name: str) -> bool:

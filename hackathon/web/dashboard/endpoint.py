@@ -8,6 +8,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import ipaddress
 import os
 import secrets
 import socket
@@ -20,6 +21,7 @@ from pathlib import Path
 from hackathon.access.private import NotPrivateError, node_folder, private_folder
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import write_whole
+from hackathon.web.dashboard.peers import OwnPort
 
 LONGEST_PATH = 107
 """Bytes of a Unix socket's path on Linux (sun_path without its final zero)."""
@@ -38,6 +40,11 @@ class Endpoint:
     token: str = ""
     """128 bits in hexadecimal; empty on a Unix socket, which its directory keeps closed."""
     token_file: Path | None = None
+    name: str = ""
+    """Of a port on a loopback address: a host name of its own, which browsers take for this computer (RFC 6761).
+
+    Cookies belong to a host name, whatever the port: those of `localhost` go to every page that is forwarded there.
+    """
     writes: bool = False
     """Whether forms are taken: what they write is written by the account that runs the server."""
 
@@ -174,7 +181,7 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
     """
     with contextlib.ExitStack() as stack:
         try:
-            listener = stack.enter_context(listening(address, port))
+            listener = stack.enter_context(listening(address, port, alone=True))
         except OSError as error:
             raise RequestError("dashboard.no_port", where=f"{address}:{port}", reason=error.strerror or error) from None
         taken = listener.getsockname()[1]
@@ -186,7 +193,11 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
             raise HackathonError("dashboard.no_folder", path=file, reason=error.strerror or error) from None
         try:
             address = listener.getsockname()[0]
-            yield Endpoint(listener, address=address, port=taken, token=token, token_file=file, writes=writes)
+            alone = ipaddress.ip_address(address.partition("%")[0]).is_loopback
+            name = f"hackathon-{secrets.token_hex(4)}.localhost" if alone else ""
+            yield Endpoint(
+                listener, address=address, port=taken, token=token, token_file=file, name=name, writes=writes
+            )
         finally:
             with contextlib.suppress(OSError):
                 if file.read_text() == token + "\n":
@@ -194,13 +205,17 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
 
 
 @contextlib.contextmanager
-def listening(address: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError where that cannot be."""
+def listening(address: str, port: int, *, alone: bool = False) -> Iterator[socket.socket]:
+    """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError where that cannot be.
+
+    `alone`: on a loopback address it accepts this account's processes only.
+    """
     found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, where = found[0]
     # asyncio switches Nagle's algorithm off only where a socket says that it is TCP; with it, the second packet of an
     # answer waits for a delayed acknowledgement, about 40 ms, on every connection that is kept open
-    with socket.socket(family, kind, protocol) as listener:
+    local = ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback
+    with (OwnPort if alone and local else socket.socket)(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
         listener.listen(BACKLOG)

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
+from hackathon.config.trust import writable_folder
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
 
@@ -49,13 +50,17 @@ def publication(folder: Path | None) -> str:
         return ""
 
 
+_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'"
+"""Of the page that leads to the site: it loads nothing."""
+
+
 @contextmanager
 def staging(directory: Path) -> Iterator[Path]:
     """Make an empty folder inside `directory` (renames stay on one file system); remove it and abandoned ones after.
 
     Raises RequestError when `directory/site` is not the toolkit's.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    writable_folder(directory)
     if os.path.lexists(directory / SITE) and not (directory / SITE / MARK).is_file():
         raise RequestError("site.foreign_site", path=directory / SITE)
     folder = directory / f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}"
@@ -91,6 +96,7 @@ def _entry(folder: str, title: str, language: str) -> str:
     address = f"{folder}/index.html"
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         f'<meta http-equiv="refresh" content="0; url={address}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'

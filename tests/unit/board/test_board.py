@@ -291,6 +291,20 @@ def test_texts_have_a_limit(shared: Path) -> None:
 # ---- the command line
 
 
+def test_what_a_killed_post_left_goes_with_the_next_one(shared: Path) -> None:
+    folder = open_place(shared).folder
+    old, new, other = (folder / f".x-{number}.json.77.0123abcd.tmp" for number in range(3))
+    for path in (old, new, other):
+        path.write_text("{")
+    hour = time.time() - 3700
+    os.utime(old, (hour, hour))
+    if os.geteuid() == 0:
+        os.utime(other, (hour, hour))
+        os.chown(other, 71002, 71002)
+    post(open_board(shared), "title")
+    assert not old.exists() and new.exists() and other.exists()
+
+
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
     assert run([*words, "--json"]) == 0
     value: dict[str, object] = json.loads(capsys.readouterr().out)

@@ -268,9 +268,9 @@ def test_steps_become_the_words_of_pip(place: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     made = _plan(recipe, InstallStep(requirements="requirements.txt"), step)
     python = str(recipe / "envs" / "x-cpu" / "bin" / "python")
-    assert made.commands[1].argv == (python, "-m", "pip", "install", "-r", str(recipe / "requirements.txt"))
+    assert made.commands[1].argv == (python, "-I", "-m", "pip", "install", "-r", str(recipe / "requirements.txt"))
     assert made.commands[2].argv == (
-        python, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-binary", "horovod",
+        python, "-I", "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-binary", "horovod",
         "horovod==0.28.1",
     )  # fmt: skip
     assert made.commands[2].variables == {"TOOL": f"{recipe}/tool.cmake", "PLACE": f"{recipe}/envs/x-cpu/lib"}

@@ -14,6 +14,7 @@ import pytest
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import SchedulerError, Submission
 from hackathon.schedulers.local import state
+from hackathon.text.errors import UnavailableError
 from support.local_machine import Machine, alive, read_pid, until
 from support.paths import ROOT
 
@@ -281,3 +282,28 @@ def test_output_that_can_not_be_written_is_a_job_that_never_began(machine: Machi
     assert ended.started is False
     assert "output" in ended.reason
     assert not (here / "began").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another account")
+def test_a_folder_whose_name_somebody_took_is_replaced_by_one_of_a_random_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HACKATHON_LOCAL_DIR", raising=False)
+    monkeypatch.setattr(state, "TEMPORARY", tmp_path)
+    usual = tmp_path / f"hackathon-local-{os.getuid()}"
+    usual.mkdir(mode=0o777)
+    os.chown(usual, 71002, 71002)
+    folder = state.root().parent
+    assert folder.name.startswith(f"{usual.name}-") and folder.stat().st_mode & 0o777 == 0o700
+    assert list(usual.iterdir()) == []
+    usual.rmdir()
+    assert state.root().parent == folder, "its jobs are found again, also where the other one has gone"
+    os.chown(folder, 71002, 71002)
+    with pytest.raises(UnavailableError, match="not private"):
+        state.root()
+    os.chown(folder, 0, 0)
+    usual.mkdir(mode=0o755)  # the user's own, which others can read: that is for the user to mend
+    (tmp_path / "config").mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    with pytest.raises(UnavailableError, match="not private"):
+        state.root()

@@ -33,6 +33,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "先に {place} の内容を確認してください。--trust を付けると今回だけ実行し、hackathon trust フォルダ でそのプロジェクト"
         "を今後も信頼します。自分のものなら、chmod go-w で他の利用者の書き込みを禁止することもできます",
     ),
+    "foreign_folder": (
+        "{what}; nothing is written there, for others could replace it or put links and programs into it",
+        "{what}。他の利用者が中身を置き換えたり、リンクやプログラムを置いたりできるため、書き込みません",
+    ),
+    "foreign_folder_hint": (
+        "use a folder of your own, remove {folder} if it is not yours to keep, or close it: chmod go-w. A project of your "
+        "team counts after `hackathon trust`",
+        "自分のフォルダを使うか、不要なら {folder} を削除するか、chmod go-w で他の利用者の書き込みを禁止してください。チームの"
+        "プロジェクトは hackathon trust で信頼すると書き込めます",
+    ),
     "left_out": ("{what}; it is not used (--trust uses it)", "{what}。使用しません（使用するには --trust）"),
     "taken": ("event: {title} ({folder})", "イベント: {title}（{folder}）"),
     "trusted": ("trusted: {folder}", "信頼しました: {folder}"),

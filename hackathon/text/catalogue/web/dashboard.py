@@ -7,6 +7,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{title} のダッシュボードを開きました。手元のコンピュータで次を実行し、",
     ),
     "then": ("and open in your browser", "ブラウザで次を開いてください"),
+    "own_name": (
+        "Browsers know that {name} is this computer; for one that does not, write localhost in its place.",
+        "{name} はブラウザが自分のコンピュータとして扱う名前です。開けない場合は localhost に置き換えてください。",
+    ),
     "direct": (
         "The dashboard of {title} is running. Open in your browser",
         "{title} のダッシュボードを開きました。ブラウザで次を開いてください",

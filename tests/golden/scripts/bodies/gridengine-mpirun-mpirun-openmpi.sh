@@ -20,6 +20,11 @@ if [ ! -f rank.sh ]; then
   echo "hackathon: $HK_RUN holds no rank.sh, which this script needs: make a folder with 'hackathon render --to DIR' and submit the job.sh in it from there, or use 'hackathon submit'" >&2
   exit 2
 fi
+# HK_RUN is a name: while the job waited, whoever can write in the folder above could put another folder there
+if [ "$EUID" -ne 0 ] && ! { [ -O . ] && [ -O rank.sh ]; }; then
+  echo "hackathon: $HK_RUN or its rank.sh belongs to another account; nothing of it is run" >&2
+  exit 78
+fi
 hk_counted() { # number, word for one, word for several
   if [ "$1" -eq 1 ]; then printf '1 %s' "$2"; else printf '%s %s' "$1" "$3"; fi
 }
