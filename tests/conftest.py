@@ -33,8 +33,6 @@ pytest_plugins = ["support.injected", "support.slurm_lab.fixture", "support.grid
 
 HERE = Path(__file__).parent
 ALLOWED_SKIPS = HERE / "allowed_skips.txt"
-CORE_ENDED = HERE.parent / ".stacks" / "core-ended"
-"""Is there once the first of the slow tests has run, which come after the others."""
 WORKERS_AT_MOST = 16
 """Each has a Slurm, a browser and a Python with torch of its own."""
 
@@ -176,11 +174,8 @@ _ENDS = {False: 0.0, True: 0.0}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note when the core of the tests is through: for CI's account, and for what it begins then."""
-    slow = "slow" in report.keywords
-    if slow and not _ENDS[slow] and CORE_ENDED.parent.is_dir():
-        CORE_ENDED.touch()
-    _ENDS[slow] = time.time()
+    """Note when each part of the tests ended, for CI's account."""
+    _ENDS["slow" in report.keywords] = time.time()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
