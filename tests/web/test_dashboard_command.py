@@ -241,14 +241,15 @@ def test_only_addresses_that_others_reach_are_warned_of(
     address: str, forward: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.socket() as listener:
-        _tell(Endpoint(listener, address=address, port=8123, token="0" * 32), "Event")
+        name = "hackathon-0a1b.localhost" if forward else ""
+        _tell(Endpoint(listener, address=address, port=8123, token="0" * 32, name=name), "Event")
     told = capsys.readouterr()
     words = re.search(r"ssh -L (\S+) ", told.out)
     if forward is None:
         assert words is None and "can be reached from other machines" in told.err
     else:
         assert words and re.fullmatch(forward, words[1].strip("'")) and told.err == ""
-        assert ".localhost:8123/enter?token=" in told.out
+        assert "  http://hackathon-0a1b.localhost:8123/enter?token=" in told.out and "write localhost" in told.out
 
 
 def test_what_is_shown(event: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
