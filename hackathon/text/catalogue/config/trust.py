@@ -38,10 +38,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{what}。他の利用者が中身を置き換えたり、リンクやプログラムを置いたりできるため、書き込みません",
     ),
     "foreign_folder_hint": (
-        "use a folder of your own, remove {folder} if it is not yours to keep, or close it: chmod go-w. A project of your "
-        "team counts after `hackathon trust`",
-        "自分のフォルダを使うか、不要なら {folder} を削除するか、chmod go-w で他の利用者の書き込みを禁止してください。チームの"
-        "プロジェクトは hackathon trust で信頼すると書き込めます",
+        "use a folder of your own, remove {folder} if it is not yours to keep, or close it: chmod go-w. --trust uses it "
+        "this once; a project of your team counts after `hackathon trust`",
+        "自分のフォルダを使うか、不要なら {folder} を削除するか、chmod go-w で他の利用者の書き込みを禁止してください。--trust "
+        "を付けると今回だけ使います。チームのプロジェクトは hackathon trust で信頼すると書き込めます",
     ),
     "left_out": ("{what}; it is not used (--trust uses it)", "{what}。使用しません（使用するには --trust）"),
     "taken": ("event: {title} ({folder})", "イベント: {title}（{folder}）"),
