@@ -235,6 +235,7 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
     result["sends_xcpu"] = dialect.sends_xcpu
     result["reserved_exit_codes"] = bool(dialect.reserved_exit_codes)
     result["mpi_from_job"] = dialect.mpi_from_job
+    result["own_account"] = dialect.own_account
     for option in request.directives:
         if not _OPTION.match(option):
             raise RequestError("jobs.header_value", name="directives", value=option, pattern=_OPTION.pattern)

@@ -89,6 +89,8 @@ class Dialect:
     `patterns` may only narrow them. A subclass adds its own: `{**Dialect.patterns, "place": "[a-z:=]+"}`."""
     task_variables: ClassVar[tuple[str, ...]] = ()
     """How variables begin that belong to one node or one task, so ranks elsewhere must not get the first node's."""
+    own_account: ClassVar[bool] = True
+    """Whether a job runs as the account that submits it, so that its files are the job's own."""
     file_names: ClassVar[tuple[str, ...]] = ()
     """Names of the files that the scheduler reads in place of a header (`Scheduler.files`)."""
     this_machine: ClassVar[bool] = False

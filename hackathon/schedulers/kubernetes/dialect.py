@@ -112,6 +112,7 @@ class KubernetesDialect(Dialect):
         "shm_size": QUANTITY,
     }
     asks_memory: ClassVar[bool] = True
+    own_account: ClassVar[bool] = False
     file_names: ClassVar[tuple[str, ...]] = ("job.yaml",)
     task_variables: ClassVar[tuple[str, ...]] = ("JOB_COMPLETION_INDEX", "KUBERNETES")
 
