@@ -130,11 +130,11 @@ def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False)
     if not stat.S_ISDIR(state.st_mode):
         raise NotADirectoryError(f"{folder} is no folder")
     if own_entries:
-        writers = _replacers_alone(real)
+        writers = _replacers(state, str(real), owner=False)
     else:
-        writers = _owned(state) | others(real, state, WRITE) | _replacers_alone(real.parent)
+        writers = _owned(state) | others(real, state, WRITE) | _replacers_above(real)
     if folder.is_symlink():
-        writers |= _owned(folder.lstat()) | _replacers_alone(folder.parent)
+        writers |= _owned(folder.lstat()) | _replacers_above(folder)
     strangers = trusted.strangers(_reaching(writers, str(real.parent)))
     return ForeignFile(folder, state.st_uid, strangers) if strangers else None
 
@@ -181,20 +181,15 @@ def _owned(state: os.stat_result) -> Others:
     return Others(owners=frozenset({state.st_uid}))
 
 
-def _replacers(state: os.stat_result, path: str) -> Others:
+def _replacers(state: os.stat_result, path: str, *, owner: bool = True) -> Others:
     """Return who can put another file in a folder's place of one: its owner, and its writers unless it is sticky."""
-    if not others_replace(state):
-        return _owned(state)
-    return _owned(state) | others(Path(os.path.realpath(path)), state, WRITE)
+    writers = _owned(state) if owner else Others()
+    return writers | others(Path(os.path.realpath(path)), state, WRITE) if others_replace(state) else writers
 
 
-def _replacers_alone(folder: Path) -> Others:
-    """Return who beside a folder's owner can put another entry in the place of one in it.
-
-    The owner of a folder above may do so, too: root or a project's leader made it for its users.
-    """
-    state = folder.stat()
-    return others(Path(os.path.realpath(folder)), state, WRITE) if others_replace(state) else Others()
+def _replacers_above(entry: Path) -> Others:
+    """Return who can replace an entry of a folder, except the folder's owner, who made it for its users."""
+    return _replacers(entry.parent.stat(), str(entry.parent), owner=False)
 
 
 def _reaching(found: Others, folder: str) -> Others:

@@ -19,47 +19,47 @@ _LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | 
 
 
 class FolderOfOthersError(OSError):
-    """A folder that others own, can write or can replace; `found` says who."""
+    """A folder that others own, can write or can replace; `foreign` says who."""
 
-    def __init__(self, found: ForeignFile) -> None:
-        super().__init__(f"{found.path} is not the user's")
-        self.found = found
+    def __init__(self, foreign: ForeignFile) -> None:
+        super().__init__(f"{foreign.path} is not the user's")
+        self.foreign = foreign
 
 
-def writable_folder(folder: Path, trusted: Trusted, mode: int = 0o777) -> Path:
+def writable_folder(folder: Path, trusted: Trusted) -> Path:
     """Return the absolute path of a folder after making it where it is missing, or seeing that it is the user's.
 
-    `trusted`: whose folders and whose write access count. What is missing is made with `mode` and the umask, one
-    folder in the descriptor of the one above. Raises FolderOfOthersError, and OSError when it cannot be made.
+    `trusted`: whose folders and whose write access count. What is missing is made by the umask, one folder in the
+    descriptor of the one above. Raises FolderOfOthersError, and OSError when it cannot be made.
     """
     folder = folder.absolute()
     missing: list[str] = []
-    there = folder
-    while not os.path.lexists(there):
-        missing.append(there.name)
-        there = there.parent
+    existing = folder
+    while not os.path.lexists(existing):
+        missing.append(existing.name)
+        existing = existing.parent
     if not missing:
-        _refuse(there, trusted)
+        _refuse(folder, trusted)
         return folder
     # whoever can rename what lies in the folder above could put another one in the new one's place
-    _refuse(there, trusted, own_entries=True)
-    descriptor = os.open(there, _ON_THE_WAY)
+    _refuse(existing, trusted, own_entries=True)
+    descriptor = os.open(existing, _ON_THE_WAY)
     try:
         for name in reversed(missing):
-            descriptor = _made(descriptor, name, trusted, mode)
+            descriptor = _subfolder(descriptor, name, trusted)
     finally:
         os.close(descriptor)
     _refuse(folder, trusted)
     return folder
 
 
-def _made(parent: int, name: str, trusted: Trusted, mode: int) -> int:
+def _subfolder(parent: int, name: str, trusted: Trusted) -> int:
     """Return a descriptor of a folder that is made in another, which is closed only then.
 
     A umask that lets a group write is meant for groups that the user trusts: the folder is closed to any other.
     """
     try:
-        os.mkdir(name, mode, dir_fd=parent)
+        os.mkdir(name, dir_fd=parent)
     except FileExistsError:
         new = False  # made meanwhile: by the user's other command, or by somebody else, which is seen later
     else:
@@ -79,8 +79,8 @@ def open_log(path: Path) -> int:
     """
     descriptor = os.open(path, _LOG, 0o644)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1 or found.st_uid != os.geteuid():
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1 or state.st_uid != os.geteuid():
             raise PermissionError(f"{path} is no file of this account alone")
         os.ftruncate(descriptor, 0)
     except BaseException:
@@ -90,6 +90,6 @@ def open_log(path: Path) -> int:
 
 
 def _refuse(folder: Path, trusted: Trusted, *, own_entries: bool = False) -> None:
-    found = foreign_folder(folder, trusted, own_entries=own_entries)
-    if found is not None:
-        raise FolderOfOthersError(found)
+    foreign = foreign_folder(folder, trusted, own_entries=own_entries)
+    if foreign is not None:
+        raise FolderOfOthersError(foreign)

@@ -227,18 +227,8 @@ def run(arguments: Sequence[str]) -> int:
 FITTING = "hackathon.fitting"
 """Name of the codecs' error handler `_fitting`."""
 _PLAIN = {
-    "…": "...",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "×": "x",
-    "✓": "+",
-    "✗": "x",
-    "•": "*",
-    "→": "->",
-    "≥": ">=",
-    "≤": "<=",
-}
+    "…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "✓": "+", "✗": "x", "•": "*", "→": "->", "≥": ">=", "≤": "<=",
+}  # fmt: skip
 """What stands for a character where the encoding of a terminal (EUC-JP, Shift_JIS, Latin-1) does not have it."""
 
 

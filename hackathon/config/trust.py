@@ -146,7 +146,7 @@ def take(project: Path) -> None:
     _TAKEN.add(project.resolve())
 
 
-def writable_folder(folder: Path, mode: int = 0o777) -> Path:
+def writable_folder(folder: Path) -> Path:
     """Return a folder that the toolkit writes into or runs from, made where it is missing (`access.written`).
 
     Whose folders count is what the project and the event around it say. Raises ForeignFolderError, and OSError when it
@@ -155,12 +155,12 @@ def writable_folder(folder: Path, mode: int = 0o777) -> Path:
     from hackathon.access import written
 
     try:
-        return written.writable_folder(folder, _writers_around(folder.absolute()), mode)
+        return written.writable_folder(folder, _writers_around(folder.absolute()))
     except written.FolderOfOthersError as error:
         if any(project in (folder.resolve(), *folder.resolve().parents) for project in _TAKEN):
-            folder.mkdir(mode, parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             return folder.absolute()
-        raise ForeignFolderError(error.found) from None
+        raise ForeignFolderError(error.foreign) from None
 
 
 def _writers_around(folder: Path) -> Trusted:

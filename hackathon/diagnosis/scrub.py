@@ -134,33 +134,33 @@ def learnable(values: Iterable[str]) -> set[str]:
 
 
 def values_of_secrets(text: str) -> set[str]:
-    """Return what stands in a text under a secret's name and looks like no word: it is a secret elsewhere, too."""
-    found: set[str] = set()
+    """Return values that stand under a secret's name in a text and do not look like words: secrets anywhere else."""
+    secrets: set[str] = set()
     for line in text.split("\n"):
         lowered = line.lower()
         if "://" in line:
-            found.update(match[1] for match in _URL_PASSWORD.finditer(line))
+            secrets.update(match[1] for match in _URL_PASSWORD.finditer(line))
         if any(hint in lowered for hint in _HINTS):
-            found.update(match[2].strip("\"'") for match in _OPTION.finditer(line))
-            found.update(match[3].strip("\"'") for match in _ASSIGNED.finditer(line))
-            found.update(match[2] for match in _TOOL.finditer(line))
-    return {value for value in learnable(found) if _looks_random(value, 8)}
+            secrets.update(match[2].strip("\"'") for match in _OPTION.finditer(line))
+            secrets.update(match[3].strip("\"'") for match in _ASSIGNED.finditer(line))
+            secrets.update(match[2] for match in _TOOL.finditer(line))
+    return {value for value in learnable(secrets) if _looks_random(value, 8)}
 
 
 def words_of_secrets(words: Sequence[object]) -> set[str]:
     """Return the values of a command's options that are secrets: `--password X`, `--wandb-key=X`, `curl -u a:X`."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     for before, word in zip(("", *words), words, strict=False):
         if not isinstance(word, str):
             continue
         name, equals, value = word.partition("=")
         if equals and name.startswith("-") and holds_secret(name, value):
-            found.add(value)
+            secrets.add(value)
         elif isinstance(before, str) and before.startswith("-") and holds_secret(before, word) and word[:1] != "-":
-            found.add(word)
-        found |= {match[1] for match in _URL_PASSWORD.finditer(word)}
-    found |= {match[2] for match in _TOOL.finditer(" ".join(word for word in words if isinstance(word, str)))}
-    return learnable(found)
+            secrets.add(word)
+        secrets |= {match[1] for match in _URL_PASSWORD.finditer(word)}
+    secrets |= {match[2] for match in _TOOL.finditer(" ".join(word for word in words if isinstance(word, str)))}
+    return learnable(secrets)
 
 
 def _looks_random(value: str, least: int = 16) -> bool:

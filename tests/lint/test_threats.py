@@ -228,7 +228,7 @@ READERS: dict[str, tuple[str, str]] = {
     "access/private.py": ("open_private", GUARD),
     "access/publish.py": ("publish publish_path _rename", WRITES),
     "access/safe_directories.py": ("parent_below make_way give _stepped", GUARD),
-    "access/written.py": ("writable_folder _made open_log", GUARD),
+    "access/written.py": ("writable_folder _subfolder open_log", GUARD),
     "access/trust_record.py": ("entries", "a private file, checked"),
     "board/directory.py": ("make_place", WRITES),
     "board/entry.py": ("decode", "entry of the board"),

@@ -14,9 +14,11 @@ import pytest
 
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.web.dashboard import endpoint as door
+from hackathon.web.dashboard import peers
 from hackathon.web.dashboard import timeouts as patience
 from hackathon.web.dashboard.access import Access
-from hackathon.web.dashboard.endpoint import Endpoint, default_socket, own_folder, peer_of, port_door, socket_door
+from hackathon.web.dashboard.endpoint import Endpoint, default_socket, own_folder, port_door, socket_door
+from hackathon.web.dashboard.peers import peer_uid
 from support.pages.dashboard import Served, plain_view, serving
 from support.patience import until
 
@@ -233,16 +235,22 @@ def test_a_process_of_another_user_is_not_accepted(
 ) -> None:
     """Even where file and folder let it in: the kernel tells whose it is."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
-    assert peer_of(ours) == os.geteuid()
+    assert peer_uid(ours) == os.geteuid()
     ours.close()
     theirs.close()
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        connection = server.accept()[0]
+        assert peer_uid(connection) == os.geteuid()
+        client.close()
+        assert peer_uid(connection) == peers.NOBODY
+        connection.close()
     with plain_view(monkeypatch), serving(socket_door(folder / "closed" / "x.sock"), tmp_path) as served:
         assert served.ask("/en/now").status == 200
-        monkeypatch.setattr(door, "peer_of", lambda connection: 12345)
+        monkeypatch.setattr(peers, "peer_uid", lambda connection: 12345)
         for _ in range(3):
             with pytest.raises((ConnectionError, OSError)):
                 served.ask("/en/now")
-        monkeypatch.setattr(door, "peer_of", lambda connection: os.geteuid())
+        monkeypatch.setattr(peers, "peer_uid", lambda connection: os.geteuid())
         assert served.ask("/en/now").status == 200
 
 

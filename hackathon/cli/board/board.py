@@ -13,6 +13,7 @@ from hackathon.cli.board.board_io import (
     shared_options,
     text_of,
 )
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.text.errors import FAILED, RequestError
 from hackathon.text.messages import message
@@ -154,7 +155,7 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
         place, commands = make_place(path, mode, people.known())
     if as_json:
         problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in place.problems]
-        echo_board({"shared": str(path), "mode": place.mode, "problems": problems, "commands": commands})
+        echo_json({"shared": str(path), "mode": place.mode, "problems": problems, "commands": commands})
         return FAILED if problems else 0
     for identifier, values in place.problems:
         click.echo(f"{message('cli.warning')}: {message(identifier, **values)}", err=True)
@@ -182,7 +183,7 @@ def said(identifier: str, key: str, as_json: bool) -> None:
     from hackathon.board.board import SHORT
 
     if as_json:
-        echo_board({"id": identifier, "short": identifier[-SHORT:]})
+        echo_json({"id": identifier, "short": identifier[-SHORT:]})
     else:
         click.echo(message(key, name=identifier[-SHORT:]))
 

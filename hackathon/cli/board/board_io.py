@@ -79,18 +79,15 @@ def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
     return board
 
 
-def echo_board(value: dict[str, Any], board: "Board | None" = None) -> None:
-    """Print JSON; with a board, also what was passed over on it and what is wrong with its directory."""
-
-    if board is not None:
-        passed = [
-            {"file": each.name, "user": board.people.account(each.uid), "why": each.why}
-            | ({"count": each.count} if each.count > 1 else {})
-            for each in board.passed
-        ]
-        problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in board.place.problems]
-        value = {**value, "passed_over": passed, "problems": problems}
-    echo_json(value)
+def echo_board(value: dict[str, Any], board: "Board") -> None:
+    """Print JSON with what was passed over on a board and what is wrong with its directory."""
+    passed = [
+        {"file": entry.name, "user": board.people.account(entry.uid), "why": entry.why}
+        | ({"count": entry.count} if entry.count > 1 else {})
+        for entry in board.passed
+    ]
+    problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in board.place.problems]
+    echo_json({**value, "passed_over": passed, "problems": problems})
 
 
 def text_of(given: str | None, template: str = "", missing: str = "board.no_text") -> str:

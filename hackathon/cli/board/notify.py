@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hackathon.cli.board.board_io import DefaultGroup, echo_board
+from hackathon.cli.board.board_io import DefaultGroup
+from hackathon.cli.json_output import echo_json
 from hackathon.cli.options import named, runs_folder
 from hackathon.cli.show import printable
 from hackathon.text.errors import UNAVAILABLE, HackathonError, RequestError
@@ -40,7 +41,7 @@ def show(as_json: bool) -> None:
 
     found = read_address()
     if as_json:
-        echo_board({"on": found is not None, "host": host_of(found[0]) if found else None})
+        echo_json({"on": found is not None, "host": host_of(found[0]) if found else None})
     elif found:
         click.echo(message("notify.is_on", host=host_of(found[0]), path=address_file()))
     else:
@@ -76,7 +77,7 @@ def test(dry_run: bool) -> None:
 
     value = payload(message("notify.test_text"))
     if dry_run:
-        echo_board(value)
+        echo_json(value)
         return
     address, _ = _address()
     outcome = send(address, value)
@@ -206,13 +207,13 @@ def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, 
         if not kinds or notice.kind in kinds
     ]
     texts = messages_of(notices, board.people if board else None, pages)
-    echo_board({"payloads": [payload(text) for _, text in texts]})
+    echo_json({"payloads": [payload(text) for _, text in texts]})
 
 
 def _say(passed: "Passed", as_json: bool) -> None:
     """Say what one pass did."""
     if as_json:
-        echo_board(passed.to_json())
+        echo_json(passed.to_json())
         return
     click.echo(message("notify.passed", sent=len(passed.sent), waiting=passed.waiting))
     if passed.refused:

@@ -1,5 +1,6 @@
 """What git says about a project's folder. A missing git, a broken repository or a slow one is never an error."""
 
+import functools
 import os
 import subprocess
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ def ask(folder: Path, *words: str) -> bytes | None:
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "protocol.allow=never")
 
 
+@functools.lru_cache(maxsize=8)  # a submission asks several times
 def _without_filters(folder: Path) -> list[str]:
     """Return options that switch off the filters which the repository itself, not the user, sets up."""
     printed = _ask(folder, [], "config", "--local", "--includes", "-z", "--name-only", "--get-regexp", r"^filter\.")

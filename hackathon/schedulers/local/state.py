@@ -74,7 +74,7 @@ def _own_folder(usual: Path) -> Path:
     """
     try:
         record = user_config() / "local-jobs" / host()
-    except RuntimeError:  # nobody knows this user's home
+    except RuntimeError:  # the account has no home
         return private_folder(usual)
     name = ""
     with contextlib.suppress(OSError, UnicodeDecodeError):

@@ -5,7 +5,6 @@ system; a port on the loopback address is open to all of them, so that it needs 
 """
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import ipaddress
@@ -13,7 +12,6 @@ import os
 import secrets
 import socket
 import stat
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,7 @@ from pathlib import Path
 from hackathon.access.private import NotPrivateError, node_folder, private_folder
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import write_whole
-from hackathon.web.dashboard.peers import OwnPort
+from hackathon.web.dashboard.peers import OwnSocket
 
 LONGEST_PATH = 107
 """Bytes of a Unix socket's path on Linux (sun_path without its final zero)."""
@@ -47,30 +45,6 @@ class Endpoint:
     """
     writes: bool = False
     """Whether forms are taken: what they write is written by the account that runs the server."""
-
-
-class OwnSocket(socket.socket):
-    """A listening Unix socket that accepts its owner's (and root's) processes only, by what the kernel says of them.
-
-    The modes of file and directory keep others out already; this holds even where somebody opened those.
-    """
-
-    def accept(self) -> tuple[socket.socket, object]:
-        """Return the next connection. Raises ConnectionAbortedError for another user's, which is closed."""
-        connection, address = super().accept()
-        if peer_of(connection) in (None, 0, os.geteuid()):
-            return connection, address
-        connection.close()
-        raise ConnectionAbortedError(errno.ECONNABORTED, "another user's process")
-
-
-def peer_of(connection: socket.socket) -> int | None:
-    """Return the uid of the process at the other end of a Unix socket, None where the system does not tell."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    size = struct.calcsize("3i")
-    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return int(uid)
 
 
 def own_folder() -> Path:
@@ -215,7 +189,7 @@ def listening(address: str, port: int, *, alone: bool = False) -> Iterator[socke
     # asyncio switches Nagle's algorithm off only where a socket says that it is TCP; with it, the second packet of an
     # answer waits for a delayed acknowledgement, about 40 ms, on every connection that is kept open
     local = ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback
-    with (OwnPort if alone and local else socket.socket)(family, kind, protocol) as listener:
+    with (OwnSocket if alone and local else socket.socket)(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
         listener.listen(BACKLOG)

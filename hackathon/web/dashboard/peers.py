@@ -21,8 +21,12 @@ _UID_AT = 4 + 48 + 12
 _NO_COOKIE = (1 << 64) - 1
 
 
-class OwnPort(socket.socket):
-    """A listening socket on a loopback address that accepts its owner's (and root's) processes only."""
+class OwnSocket(socket.socket):
+    """A listening socket that accepts its owner's (and root's) processes only, by what the kernel says of them.
+
+    On a Unix socket the modes of file and directory keep others out already; this holds even where somebody opened
+    those. On a loopback port nothing else does.
+    """
 
     def accept(self) -> tuple[socket.socket, object]:
         """Return the next connection. Raises ConnectionAbortedError for another user's, which is closed."""
@@ -34,11 +38,26 @@ class OwnPort(socket.socket):
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the uid of a TCP connection's other end, NOBODY where it is closed, None where the system does not tell.
+    """Return the uid of a connection's other end, NOBODY where it is closed, None where the system does not tell."""
+    if connection.family == socket.AF_UNIX:
+        return _uid_on_unix(connection)
+    return _uid_on_loopback(connection)
 
-    One socket is asked for by its addresses: a list of all connections of a busy node takes a while.
-    """
-    own, peer = connection.getsockname(), connection.getpeername()
+
+def _uid_on_unix(connection: socket.socket) -> int | None:
+    if not hasattr(socket, "SO_PEERCRED"):
+        return None
+    size = struct.calcsize("3i")
+    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    return int(uid)
+
+
+def _uid_on_loopback(connection: socket.socket) -> int | None:
+    # one socket is asked for by its addresses: a list of all connections of a busy node takes a while
+    try:
+        own, peer = connection.getsockname(), connection.getpeername()
+    except OSError:
+        return NOBODY
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG) as kernel:
             kernel.settimeout(2.0)

@@ -90,24 +90,24 @@ def _named(run: GuardedFolder) -> Named:
 
 def _secrets(run: GuardedFolder, request: Mapping[str, Any]) -> set[str]:
     """Return the secrets of a request, by names of variables, parameters and options, and those of log and program."""
-    found: set[str] = set()
+    secrets: set[str] = set()
     values: list[tuple[str, object]] = list(request.items())
     while values:
         name, value = values.pop()
         if isinstance(value, dict):
             values += [(str(key), member) for key, member in value.items()]
         elif isinstance(value, list):
-            found |= words_of_secrets(value)
+            secrets |= words_of_secrets(value)
             values += [("", member) for member in value]
         elif isinstance(value, str):
-            found |= {value} if holds_secret(name, value) else values_of_secrets(value)
+            secrets |= {value} if holds_secret(name, value) else values_of_secrets(value)
     for name in LOGS:
-        found |= values_of_secrets((run.read(name, TEXTS) or b"").decode("utf-8", "replace"))
+        secrets |= values_of_secrets((run.read(name, TEXTS) or b"").decode("utf-8", "replace"))
     sources = run.json("source.json", MOST).get("files")
     for name in list(sources)[:SOURCES] if isinstance(sources, dict) else ():
         if name.endswith(_PROGRAMS):
-            found |= values_of_secrets((run.read(f"source/{name}", TEXTS) or b"").decode("utf-8", "replace"))
-    return learnable(found)
+            secrets |= values_of_secrets((run.read(f"source/{name}", TEXTS) or b"").decode("utf-8", "replace"))
+    return learnable(secrets)
 
 
 def together(each: Iterable[Named]) -> Named:

@@ -83,8 +83,8 @@ def _note_digests(value: Any, digests: set[str], under: bool = False) -> None:
 def _texts(path: Path, digests: set[str]) -> Iterator[tuple[str, str]]:
     """Yield (name inside the file, text) of a file; of a page what is read of it.
 
-    Of a crate those of its members, but for files that come with the toolkit's recipes. Digests of ours are added to
-    `digests`.
+    Of a crate those of its members, but for files that come with the toolkit's recipes. Digests that the toolkit wrote
+    are added to `digests`.
     """
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:

@@ -59,7 +59,7 @@ def test_a_folder_of_others_is_refused(make: Make, refused: bool, state: dict[st
     if refused:
         with pytest.raises(FolderOfOthersError) as error:
             writable_folder(folder, MINE)
-        assert error.value.found.path == folder
+        assert error.value.foreign.path == folder
     else:
         assert writable_folder(folder, MINE) == folder
 
