@@ -122,8 +122,10 @@ def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False)
     """Return why a folder does not count in which the user is about to write, None when it does.
 
     It has to belong to the user or to whom the user trusts, nobody else may write in it, and nobody else may put
-    another one in its place. `own_entries`: something new is made in it, so that anybody's sticky folder will do. A
-    link counts with its own owner and folder, and with what it leads to. Raises OSError: there is no folder.
+    another one in its place. In a folder in which strangers cannot write, the owner of a trusted group's folder may be
+    anybody: only members can give it to the group. `own_entries`: something new is made in it, so that
+    anybody's sticky folder will do. A link counts with its own owner and folder, and with what it leads to. Raises
+    OSError: there is no folder.
     """
     real = Path(os.path.realpath(folder))
     state = real.stat()
@@ -132,7 +134,9 @@ def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False)
     if own_entries:
         writers = _replacers(state, str(real), owner=False)
     else:
-        writers = _owned(state) | others(real, state, WRITE) | _replacers_above(real)
+        writers = others(real, state, WRITE) | _replacers_above(real)
+        if state.st_gid not in trusted.groups or trusted.strangers(others(real.parent, real.parent.stat(), WRITE)):
+            writers |= _owned(state)
     if folder.is_symlink():
         writers |= _owned(folder.lstat()) | _replacers_above(folder)
     strangers = trusted.strangers(_reaching(writers, str(real.parent)))

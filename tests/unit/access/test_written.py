@@ -73,6 +73,18 @@ def test_a_team_writes_in_one_folder(make: Make) -> None:
     assert [path.stat().st_mode & 0o7777 for path in (new.parent, new)] == [0o2775] * 2
 
 
+@pytest.mark.parametrize(("counts", "above_mode"), [(True, 0o2775), (True, 0o2755), (False, 0o3777), (False, 0o1777)])
+def test_a_member_of_a_trusted_group_may_have_made_it(make: Make, counts: bool, above_mode: int) -> None:
+    """Whoever of two people submits first makes runs/; a stranger may make one where everybody writes."""
+    folder = make(owner=EVE, mode=0o2775, above_mode=above_mode)
+    of_the_group = Trusted(frozenset({ME}), frozenset({TEAM}))
+    if counts:
+        assert writable_folder(folder, of_the_group) == folder
+    else:
+        with pytest.raises(FolderOfOthersError):
+            writable_folder(folder, of_the_group)
+
+
 def test_a_new_folder_is_closed_to_groups_that_are_not_trusted(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all users have one group and umask 002."""
     folder = make()
