@@ -8,6 +8,8 @@ import stat
 import time
 from pathlib import Path
 
+from hackathon.text.kill_points import step
+
 ABANDONED = 3600.0
 """Seconds after which a file that is being written is taken for one of a killed process."""
 _HIDDEN = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
@@ -30,6 +32,7 @@ def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: b
             os.fchmod(stream.fileno(), mode)  # whatever the umask is: others have to read it
             if durable:
                 os.fsync(stream.fileno())
+        step("before-name")
         try:
             os.link(hidden, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
@@ -40,6 +43,7 @@ def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: b
             if error.errno not in _NO_LINKS:
                 raise
             _rename(folder, hidden, name)
+        step("after-name")
     finally:
         try:
             os.unlink(hidden, dir_fd=folder)

@@ -10,6 +10,7 @@ from hackathon.access.safe_directories import make_way
 from hackathon.config.problems import read_bounded
 from hackathon.event.draft import Draft, checked, event_text, with_teams
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.kill_points import step
 
 if TYPE_CHECKING:
     from hackathon.event.table import ParticipantTable
@@ -93,7 +94,9 @@ def _replace(path: Path, raw: bytes, before: os.stat_result) -> None:
                     os.fchown(stream.fileno(), before.st_uid, before.st_gid)
                 os.fchmod(stream.fileno(), before.st_mode & 0o777)
                 os.fsync(stream.fileno())
+            step("before-replace")
             os.rename(hidden, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            step("after-replace")
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(hidden, dir_fd=folder)

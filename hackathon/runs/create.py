@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import hackathon
 from hackathon.config.trust import writable_folder
 from hackathon.runs.directory import PARTIAL, RunDirectory, new_run_id
-from hackathon.runs.kill_points import step
 from hackathon.runs.source import provenance, snapshot
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
+from hackathon.text.kill_points import step
 from hackathon.text.paths import runtime_file, shipped
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from hackathon.config.trust import writable_folder
 from hackathon.jobs.settings import settings_in
 from hackathon.runs.create import modes_below
 from hackathon.runs.directory import PARTIAL, NamedDirectory, RunDirectory, list_ids, meant, new_id, pick, safe_name
-from hackathon.runs.kill_points import step
 from hackathon.runs.states import CREATED, FAILED, OPEN, RunStatus
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
+from hackathon.text.kill_points import step
 from hackathon.text.uptime import age as age_of
 from hackathon.text.uptime import lives, this_process
 

@@ -16,10 +16,10 @@ from hackathon.access.publish import publish_path
 from hackathon.runs import job_owner
 from hackathon.runs.dependency import dependency
 from hackathon.runs.directory import RunDirectory, file_mode, is_refused, submitting_name
-from hackathon.runs.kill_points import step
 from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import write_whole
+from hackathon.text.kill_points import step
 from hackathon.text.uptime import age as age_of
 from hackathon.text.uptime import lives, this_process
 

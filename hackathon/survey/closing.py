@@ -18,11 +18,11 @@ import re
 import shutil
 from pathlib import Path
 
-from hackathon.runs import kill_points as faults
 from hackathon.survey.durable import names, put, sync_folder
 from hackathon.survey.gather import Gathered, gather
 from hackathon.survey.storage import SurveyFolder
 from hackathon.survey.values import to_stored
+from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 
 CLOSE_STEPS = ("after-closing", "after-shut", "after-written", "after-folded", "after-emptied", "after-cleaned")

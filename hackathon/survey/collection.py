@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hackathon.runs import kill_points as faults
 from hackathon.survey.closing import close
 from hackathon.survey.dropbox import box_is_empty, make_box
 from hackathon.survey.durable import held, names, put, replace_bytes, replace_with
@@ -17,6 +16,7 @@ from hackathon.survey.records import Answer, Value
 from hackathon.survey.storage import SURVEY_FILE, State, SurveyFolder, is_name, surveys_folder
 from hackathon.survey.tokens import TokenError, TokenState, digest, plain_token
 from hackathon.survey.values import read_stored, to_stored
+from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
 from hackathon.text.json_fields import whole

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from hackathon.access.permissions import others_replace, others_write
 from hackathon.board.people import People
-from hackathon.runs import kill_points as faults
 from hackathon.survey.durable import names, replace_with, sync_folder
 from hackathon.survey.frozen import Frozen, read_frozen, to_json
 from hackathon.survey.records import Value
 from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, to_stored
+from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import listed
 

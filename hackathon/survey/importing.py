@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.runs import kill_points as faults
 from hackathon.survey.durable import names, put, replace_bytes
 from hackathon.survey.gather import LARGEST
 from hackathon.survey.headings import Column, Columns, columns_of, matching
@@ -28,6 +27,7 @@ from hackathon.survey.spreadsheet import SheetRow, read_file, read_table
 from hackathon.survey.storage import SPENDING, SurveyFolder
 from hackathon.survey.tokens import digest as token_digest
 from hackathon.survey.values import read_stored, read_values, texts_of, to_stored
+from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
 from hackathon.text.normalise import plain

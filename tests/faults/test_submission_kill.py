@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.runs import kill_points as faults
 from hackathon.runs import submit as submit_module
 from hackathon.runs.clean import candidates, remove
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.status import status
 from hackathon.runs.submit import recover, submit
+from hackathon.text import kill_points as faults
 from hackathon.text.errors import RequestError
 from support.injected import injected
 from support.paths import ROOT, TESTS

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hackathon.runs.kill_points import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from hackathon.runs.submit import SETTLE
+from hackathon.text.kill_points import CREATE_STEPS, STEPS, SUBMIT_STEPS
 from support.backends import Backend, Site, until
 from support.injected import injected
 from support.patience import STRETCH
