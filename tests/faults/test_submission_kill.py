@@ -194,6 +194,6 @@ def test_killed_at_any_moment(
 
 def test_every_step_is_reached(tmp_path: Path, world: FakeScheduler) -> None:
     covered = {*faults.CREATE_STEPS, *faults.SUBMIT_STEPS, "after-reserved", "after-refused", "after-recovered"}
-    covered |= {"after-trial"}  # tests/cluster/test_tune.py
+    covered |= {"after-trial", *faults.PUBLISH_STEPS, *faults.REPLACE_STEPS}  # test_late_kills.py
     assert covered == set(faults.STEPS)
     assert _make(tmp_path, "no-such-step") == 0
