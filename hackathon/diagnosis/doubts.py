@@ -44,7 +44,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     `meters`: the Meters' files where others read them, too.
 
     Only what can be shown counts: a run whose records do not tell is not doubted. Files that are missing, half-written
-    or odd show nothing.
+    or odd show nothing, but for a rank's log that was longer when the rank ended.
     """
     facts = RunFacts(run, record=record, meters=meters)
     found: list[Doubt] = []
@@ -52,6 +52,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
         found += _identical(facts)
         found += _apart(facts)
         found += _by_text(facts, {each.id for each in found})
+    found += _log_cut(facts)
     found += _bad_loss(facts)
     found += _check_failed(record, numbers)
     found += _warm_up(facts, record, numbers)
@@ -69,6 +70,22 @@ def _identical(facts: RunFacts) -> list[Doubt]:
     for hit in data.same_loss(facts, SAME_LOSS):
         values = {"ranks": hit.values["of"], "count": hit.values["values"], "first": hit.values["first"]}
         return [Doubt("identical-ranks", values, "losses", _place(hit))]
+    return []
+
+
+def _log_cut(facts: RunFacts) -> list[Doubt]:
+    """The log of a rank has lost something since the rank ended, and with it perhaps what another doubt needs."""
+    for rank, events in sorted(facts.rank_events.items()):
+        name = f"logs/rank-{rank}.log"
+        ended = [event["log_bytes"] for event in events if isinstance(event.get("log_bytes"), int)]
+        try:
+            size = (facts.path / name).stat().st_size
+        except FileNotFoundError:
+            size = 0
+        except OSError:
+            continue
+        if ended and size < ended[-1]:
+            return [Doubt("log-cut", {"rank": str(rank), "size": str(size), "bytes": str(ended[-1])}, evidence=name)]
     return []
 
 

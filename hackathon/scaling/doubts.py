@@ -19,6 +19,7 @@ SEVERITIES = {
     "bad-loss": FALSE,
     "check-failed": FALSE,
     "work-mismatch": FALSE,
+    "log-cut": FALSE,
     "base-mismatch": CHECK,
     "warm-up-included": CHECK,
     "unsure-metric": CHECK,

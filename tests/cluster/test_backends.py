@@ -122,6 +122,7 @@ def test_from_submit_to_a_sealed_success(site: Site) -> None:
     assert [each["event"] for each in run.job_events if each["event"] != "ranks_started"] == ["started", "ended"]
     assert run.job_events[0]["job_id"] == run.job_id == (run.path / "claim" / "job_id").read_text().strip()
     assert [each["event"] for each in run.rank_events(0)] == ["started", "ended"]
+    assert run.rank_events(0)[-1]["log_bytes"] == (run.path / "logs" / "rank-0.log").stat().st_size > 0
     assert "test accuracy 0.975" in run.log() and "ended with 0" in run.log("job")
     final = json.loads((run.path / "final.json").read_text())
     # the job may begin before the command that submitted it has the scheduler's answer

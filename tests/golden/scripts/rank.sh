@@ -371,7 +371,8 @@ else
 fi
 hk_signal=null
 if [ "$hk_code" -gt 128 ] && [ "$hk_code" -lt 193 ]; then hk_signal=$((hk_code - 128)); fi
-hk_event ended ",\"rank\":$RANK,\"exit_code\":$hk_code,\"signal\":$hk_signal"
+hk_bytes=$(stat -c %s "$HK_RUN/logs/rank-$RANK.log" 2>/dev/null) # who reads it sees whether something is gone
+hk_event ended ",\"rank\":$RANK,\"exit_code\":$hk_code,\"signal\":$hk_signal,\"log_bytes\":${hk_bytes:-null}"
 for hk_helper in $hk_helper $hk_asker; do
   # shellcheck disable=SC2046
   kill -KILL "$hk_helper" $(pgrep -P "$hk_helper") 2>/dev/null

@@ -449,3 +449,27 @@ def test_the_smaller_last_batch_of_an_epoch_is_not_the_work_of_a_step(make: Make
     run.add("metrics/rank-0.jsonl", last | {"samples": 17 * 512 + 96, "samples_per_s": 8800.0})
     record = RunDirectory(run.path).known()
     assert doubts.judge(run.path, record, final_numbers(run.path, record, over=True)).work == 512
+
+
+@pytest.mark.parametrize(
+    ("log", "bytes_at_end", "doubted"),
+    [("loss: 1.0", 10, False), ("loss: 1.0", 7, False), ("loss: 1.0", 3201, True), ("", 10, True), (None, 10, True),
+     ("", 0, False), ("", None, False)],
+)  # fmt: skip
+def test_a_log_that_has_lost_something(make: Make, log: str | None, bytes_at_end: int | None, doubted: bool) -> None:
+    """Lines that came after the rank's end are no loss; records of older versions do not say."""
+    run = make()
+    for rank in range(2):
+        run.meter(rank, FALLING)
+        run.log(rank, "loss: 1.0")
+        more = {} if bytes_at_end is None else {"log_bytes": bytes_at_end if rank else 1}
+        run.add(f"events/rank-{rank}.jsonl", {"t": 2.0, "event": "ended", "attempt": 1, "exit_code": 0, **more})
+    path = run.path / "logs" / "rank-1.log"
+    if log is None:
+        path.unlink()
+    else:
+        path.write_text(f"{log}\n" if log else "")
+    found = judged(run)
+    assert ("log-cut" in found) is doubted
+    if doubted:
+        assert found["log-cut"].evidence == "logs/rank-1.log" and found["log-cut"].values["rank"] == "1"

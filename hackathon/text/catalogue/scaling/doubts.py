@@ -67,6 +67,11 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the check failed: {metric} is {value}, wanted {rule}",
         "精度条件を満たしていません: {metric} が {value}（条件 {rule}）",
     ),
+    "log_cut": (
+        "the log of rank {rank} has {size} of the {bytes} bytes that it had when the rank ended: what it said cannot be "
+        "checked",
+        "ランク {rank} のログは {size} バイトしかなく、終了時の {bytes} バイトより短くなっています。内容を確認できません",
+    ),
     "work_mismatch": (
         "a step processes {work} samples, where {scaling} from {base} {base:process|processes} gives {expected}",
         "1 ステップの処理数が {work} サンプルです。{base} プロセスを基準とする{scaling}なら {expected} のはずです",
