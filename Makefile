@@ -15,7 +15,7 @@ BIN = $(VENV)/bin
 # where it is set, each of the thousands of Pythons that tests start compiles all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-gpu lint bundle docs messages clean
+.PHONY: demo test test-all test-gpu lint bundle docs messages constraints clean
 
 demo: $(VENV)/.demo
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/demo.py demo
@@ -41,6 +41,14 @@ bundle: $(BIN)/python
 test-gpu:
 	GPU_REPORT=gpu-report $(PYTHON) -m pytest -q -s -o addopts='--strict-markers --import-mode=importlib' -o required_plugins= tests/gpu
 
+# The versions and hashes of everything that the tests and the bundle take from the package index, for every Python and
+# Linux machine: the newest that pyproject.toml allows.
+constraints: $(BIN)/python
+	$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --python-version 3.11 \
+	  --default-index https://pypi.org/simple --custom-compile-command 'make constraints' \
+	  --extra mpi --extra share --extra web --extra dev pyproject.toml constraints.in -o constraints.txt
+
 # texts for review in Poedit or the like: po/en.po and po/ja.po; edits made there come back into the catalogue
 messages: $(VENV)/.test
 	$(BIN)/python po/messages.py
@@ -59,9 +67,11 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[torch,share]'
 	touch $@
 
-$(VENV)/.test: $(VENV)/.demo pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[torch,mpi,share,web,dev]'
-	touch $@
+$(VENV)/.test: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r constraints.txt
+	$(BIN)/python -m pip install --quiet $(PIP_OPTIONS) '$(TORCH)'
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $(VENV)/.demo $@
 
 clean:
 	rm -rf $(VENV) demo dist/hackathon.pyz build/docs

@@ -1,6 +1,7 @@
 """Write the bundle, one file with the toolkit and all its dependencies: `make bundle`.
 
-    python bundle/build.py                 wheels from the package index, for Python 3.11 to 3.14 on x86_64 and aarch64
+    python bundle/build.py                 wheels from the package index, for Python 3.11 to 3.14 on x86_64 and aarch64,
+                                           with the versions and hashes of constraints.txt
     python bundle/build.py --wheels DIR    wheels from a folder (`pip download -d DIR`); without the Internet
     python bundle/build.py --installed     what is installed beside this Python, for this Python and machine only
 
@@ -25,6 +26,7 @@ from pathlib import Path, PurePosixPath
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+CONSTRAINTS = ROOT / "constraints.txt"
 PARTS = ("__main__.py", "unpacking.py")
 LIBRARIES = ((2, 17), (2, 28), (2, 34))
 """Versions of glibc that a wheel may need, best first: RHEL 7, 8, 9."""
@@ -122,10 +124,16 @@ def download(toolkit: Path, options: argparse.Namespace, python: str, machine: s
         words += ["--platform", f"manylinux_{major}_{minor}_{machine}"]
         if (major, minor) == (2, 17):
             words += ["--platform", f"manylinux2014_{machine}"]
+    own = f"hackathon[{options.extras}] @ {toolkit.resolve().as_uri()}"
     if options.wheels:
         words += ["--no-index", "--find-links", str(options.wheels.resolve())]
-    wanted = f"{toolkit}[{options.extras}]" if options.extras else str(toolkit)
-    if subprocess.run([*words, wanted], check=False).returncode:
+    else:
+        words += ["--require-hashes", "-c", str(CONSTRAINTS)]
+        own += f" --hash=sha256:{hashlib.sha256(toolkit.read_bytes()).hexdigest()}"
+    folder.mkdir()
+    requirements = folder / "requirements.txt"  # pip takes a hash from a file only
+    requirements.write_text(own + "\n")
+    if subprocess.run([*words, "-r", str(requirements)], check=False).returncode:
         sys.exit(f"error: no wheel for Python {python} on {machine} (see above); choose others: --python, --machine")
     return sorted(folder.glob("*.whl"))
 
