@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,6 +211,7 @@ def _reaching(found: Others, folder: str) -> Others:
     return found
 
 
+@cache
 def _overflow() -> int:
     """Return the number that the kernel shows for accounts that a user namespace does not map."""
     try:
@@ -218,6 +220,7 @@ def _overflow() -> int:
         return 65534
 
 
+@cache
 def _mapped() -> bool:
     """Return whether this process is in a user namespace that does not map every account."""
     try:
