@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hackathon.config.rule import LEVELS, Rule
+from hackathon.diagnosis.checks import find_check
 from hackathon.diagnosis.exit_checks import killed_ranks
-from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts, find_check
+from hackathon.diagnosis.facts import NOT_KNOWN, FactHit, RunFacts
 from hackathon.diagnosis.findings import Evidence, Finding
 from hackathon.diagnosis.hangs.standstill import Standstill
 from hackathon.diagnosis.log_tails import End, Traceback, first_told, is_warning, last_tracebacks, look_around, read_end

@@ -1,8 +1,6 @@
 """What a run's own records say, as checks that a rule names: `fact: state:TIMEOUT`, `fact: silent:same-data`."""
 
 import csv
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -246,9 +244,6 @@ Check = Callable[[RunFacts, Mapping[str, float]], list[FactHit]]
 FACTS: dict[str, Check] = {}
 """Name of a rule's `fact` → its check. Modules `silent_*` add theirs when a name is first looked up."""
 
-OF_LOGS = ("log:exception", "log:hang", "log:hang-gloo", "log:hang-horovod", "log:hang-nccl", "log:hang-stacks")
-"""Names of what only all logs together tell: the exception of a last traceback, and who is missing in a hang."""
-
 
 def fact(name: str) -> Callable[[Check], Check]:
     """Register a check under the name that rules use."""
@@ -258,28 +253,6 @@ def fact(name: str) -> Callable[[Check], Check]:
         return check
 
     return add
-
-
-def find_check(name: str) -> Check | None:
-    """Return the check with a name, None when there is none. The modules with checks are imported here, not before."""
-    if name not in FACTS:
-        _import_checks()
-    return FACTS.get(name)
-
-
-def names() -> tuple[str, ...]:
-    """Return all names that a rule's `fact` may have."""
-    _import_checks()
-    return tuple(sorted({*FACTS, *OF_LOGS}))
-
-
-def _import_checks() -> None:
-    importlib.import_module("hackathon.diagnosis.exit_checks")
-    importlib.import_module("hackathon.diagnosis.source_checks")
-    importlib.import_module("hackathon.diagnosis.hangs.meeting")
-    silent = importlib.import_module("hackathon.diagnosis.silent")
-    for module in pkgutil.iter_modules(silent.__path__):
-        importlib.import_module(f"{silent.__name__}.{module.name}")
 
 
 def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dict[str, Any]]:

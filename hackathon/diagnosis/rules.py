@@ -9,7 +9,8 @@ from hackathon.config.problems import ConfigError, KeyPath, Problem, shown
 from hackathon.config.rule import Example, Rule
 from hackathon.config.yaml import read_yaml
 from hackathon.diagnosis.check_command import misplaced
-from hackathon.diagnosis.facts import RunFacts, names
+from hackathon.diagnosis.checks import names
+from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.needles import expression_of
 from hackathon.diagnosis.scan import Scanner
 from hackathon.schedulers.advice import every_form

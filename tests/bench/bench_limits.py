@@ -125,7 +125,7 @@ def measure_nodes(base: Path, count: int) -> None:
     from hackathon.schedulers import registry
     from hackathon.schedulers.base import CommandOutput
     from hackathon.schedulers.slurm.hosts import hosts
-    from hackathon.web.views.registry import values_of
+    from hackathon.web.routing.registry import values_of
     from support.samples.runs import one_run
 
     slurm = registry.load("slurm")

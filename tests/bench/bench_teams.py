@@ -17,7 +17,7 @@ from hackathon.index.projects import ProjectFolder
 from hackathon.index.record import CauseText, RunEntry
 from hackathon.text.messages import speaking
 from hackathon.web.page.pages import Site, render
-from hackathon.web.views.registry import values_of
+from hackathon.web.routing.registry import values_of
 
 SIZES = (1, 2, 4, 8, 16)
 POINTS = 10

@@ -1,6 +1,6 @@
 """A module imports only from its own package or from floors below, and no two modules import each other in a circle.
 
-Every import counts: lazy ones inside functions and those for types alone, too.
+Every import counts: lazy ones inside functions, those for types alone, and modules that are named in a string.
 """
 
 import ast
@@ -20,12 +20,9 @@ FLOORS = {
 }  # fmt: skip
 BELOW = {
     "web": {"page": 1, "masking": 1, "progress": 1.5, "views": 2, "attention": 2.5, "listing": 2.5, "crate": 3,
-            "report": 4, "site": 5, "dashboard": 5, "survey_form": 6},
+            "routing": 3, "report": 4, "site": 5, "dashboard": 5, "survey_form": 6},
 }  # fmt: skip
 """Package → its sub-packages with their floors inside it; neighbours on one floor do not import each other."""
-MODULES_AT_MOST, LINES_AT_MOST = 25, 400
-ALONE = ("hackathon_runtime.py",)
-"""What is put beside programs as one file, and is therefore longer."""
 
 
 @cache
@@ -52,6 +49,13 @@ def _imported(path: Path) -> Iterator[str]:
                 yield whole if whole in _trees() else str(node.module)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "hackathon")
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and "." in node.value
+            and node.value in _trees()
+        ):
+            yield node.value  # a registry's, for importlib; "hackathon" alone is a word
 
 
 def _package(module: str) -> str:
@@ -137,16 +141,3 @@ def test_every_package_has_a_floor() -> None:
 
 def test_every_sub_package_of_the_web_has_a_floor() -> None:
     assert {_sub_package(name) for name in _trees() if _package(name) == "web"} - {""} == set(BELOW["web"])
-
-
-def test_no_folder_and_no_module_is_too_large() -> None:
-    folders: dict[Path, int] = {}
-    wrong = []
-    for path, _ in _trees().values():
-        if path.name != "__init__.py":
-            folders[path.parent] = folders.get(path.parent, 0) + 1
-        lines = len(sources.text(path).splitlines())
-        if lines > LINES_AT_MOST and path.name not in ALONE:
-            wrong.append(f"{path.relative_to(ROOT)}: {lines} lines")
-    wrong += [f"{folder.relative_to(ROOT)}: {n} modules" for folder, n in folders.items() if n > MODULES_AT_MOST]
-    assert not wrong, "\n".join(wrong)

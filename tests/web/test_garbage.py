@@ -14,10 +14,10 @@ from hackathon.runs.status import status
 from hackathon.scaling.plot import plot_spec
 from hackathon.scaling.table import RunResult, results
 from hackathon.web.page import figures
+from hackathon.web.routing.registry import values_of
 from hackathon.web.site import build as making
 from hackathon.web.site.build import SiteBuilder
 from hackathon.web.site.publish import publish
-from hackathon.web.views.registry import values_of
 from support.samples.event import write_event
 
 SEALS = (

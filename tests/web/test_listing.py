@@ -17,8 +17,9 @@ from hackathon.web.listing import log as log_module
 from hackathon.web.listing.compare import MOST, compare_page
 from hackathon.web.listing.log import END, HITS, LogPage
 from hackathon.web.listing.runs import PER_PAGE, ordered, runs_page
+from hackathon.web.page.addresses import OPTIONS, known_options, option
 from hackathon.web.page.pages import Site, environment, render, style
-from hackathon.web.views.registry import OPTIONS, VIEWS, known_options, option, values_of
+from hackathon.web.routing.registry import VIEWS, values_of
 from support.pages.rendered import Page
 from support.samples.rich_runs import source_of, write_rich
 

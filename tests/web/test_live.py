@@ -19,7 +19,7 @@ from hackathon.index.record import RunEntry
 from hackathon.web.dashboard import stream
 from hackathon.web.dashboard.endpoint import port_door
 from hackathon.web.page import pages
-from hackathon.web.views.registry import VIEWS
+from hackathon.web.routing.registry import VIEWS
 from support.pages.browser import PATIENCE
 
 pytestmark = pytest.mark.browser

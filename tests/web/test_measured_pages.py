@@ -17,10 +17,10 @@ from hackathon.tuning.result import FACT as SPEEDUP
 from hackathon.tuning.result import SpeedupResult
 from hackathon.tuning.sentences import OPTION_HEADS, option_cells
 from hackathon.web.page import figures
+from hackathon.web.routing.registry import values_of
 from hackathon.web.site import build as making
 from hackathon.web.site.publish import publish
 from hackathon.web.views.profile import profile_view, step_picture
-from hackathon.web.views.registry import values_of
 from support.pages.rendered import harmless, page, read
 from support.samples.event import write_event
 from support.samples.measured import keep, largest_batch, speedup_result, write_profile, write_speedup

@@ -20,7 +20,7 @@ from hackathon.index.record import CauseText, RunEntry
 from hackathon.text.messages import speaking
 from hackathon.text.units import format_moment
 from hackathon.web.attention.now import now_view
-from hackathon.web.views.registry import values_of
+from hackathon.web.routing.registry import values_of
 from hackathon.web.views.trouble import clock
 from support.pages.rendered import HOSTILE, harmless, page, read
 

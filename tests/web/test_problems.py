@@ -16,9 +16,9 @@ from hackathon.board.post import post
 from hackathon.config.event import Event, Member, Publish, Team, Tutor
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
+from hackathon.web.routing.registry import values_of
 from hackathon.web.views import board as problems
 from hackathon.web.views.board import board_view
-from hackathon.web.views.registry import values_of
 from support.pages.rendered import HOSTILE, harmless, page, read
 
 ME = user_name(os.geteuid())

@@ -14,9 +14,9 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import CauseText
 from hackathon.index.studies import run_key
 from hackathon.text.messages import speaking
+from hackathon.web.routing.registry import values_of
 from hackathon.web.views import verdict as finder
 from hackathon.web.views.curves import BUCKETS, POINTS
-from hackathon.web.views.registry import values_of
 from hackathon.web.views.run import LOGS, RunPage, run_page
 from hackathon.web.views.timeline import SHOWN
 from support.pages.rendered import Page

@@ -10,7 +10,7 @@ import pytest
 
 from hackathon.index.catalog import Catalog
 from hackathon.index.record import CauseText
-from hackathon.web.views.registry import values_of
+from hackathon.web.routing.registry import values_of
 from support.pages.rendered import Page
 from support.pages.run_page import HOSTILE
 from support.samples.runs import DEFAULT, Sample, write_study

@@ -17,11 +17,12 @@ from hackathon.text.messages import speaking
 from hackathon.text.paths import shipped
 from hackathon.web.dashboard.endpoint import socket_door
 from hackathon.web.dashboard.server import address_of, address_to
+from hackathon.web.page.addresses import OPTIONS, known_options
 from hackathon.web.page.commands import COMMANDS, is_command, pieces
 from hackathon.web.page.pages import Site, environment, render
 from hackathon.web.page.scripts import FILES
 from hackathon.web.page.tables import ABSENT, PER_PAGE, TABLES, PageOptions, is_option, ordered, value_of
-from hackathon.web.views.registry import OPTIONS, VIEWS, known_options, values_of
+from hackathon.web.routing.registry import VIEWS, values_of
 from support.pages.dashboard import Served, Told, serving
 from support.pages.rendered import HOSTILE, Page, read
 

@@ -12,8 +12,8 @@ from hackathon.tuning.trials.objective import END, Objective
 from hackathon.tuning.trials.plan import TuningPlan
 from hackathon.tuning.trials.result import best_line, summary
 from hackathon.tuning.trials.space import CHOICE, INT, LIN, LOG, Dimension
+from hackathon.web.routing.registry import values_of
 from hackathon.web.views import home
-from hackathon.web.views.registry import values_of
 from hackathon.web.views.tuning import CURVES, TuningView, place, ticks, tuning_view, view_of
 from support.samples.source import folder_source, page_of
 from support.tuning_study import RecordedTrial, recorded_study

@@ -27,7 +27,7 @@ from hackathon.web.page.pages import span
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hackathon.web.views.registry import Options
+    from hackathon.web.page.addresses import Options
 
 LARGEST = (1 << 20) + (400 << 10)
 """Bytes of a form: the longest text of a post, as a form writes its letters."""

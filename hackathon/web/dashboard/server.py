@@ -38,11 +38,12 @@ from hackathon.web.dashboard.form_page import FormPage, html
 from hackathon.web.dashboard.stream import KEPT_PAGES, Address, Pages, Watch, follow, follow_board, in_thread, stream
 from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration, preferred
 from hackathon.web.page import pages as views
+from hackathon.web.page.addresses import Options, known_options
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
 from hackathon.web.page.tables import PageOptions
+from hackathon.web.routing.registry import VIEWS, values_of
 from hackathon.web.views.board import mark_of
-from hackathon.web.views.registry import VIEWS, Options, known_options, values_of
 
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from hackathon.index.catalog import Catalog
 from hackathon.web.dashboard.access import Receive, Send
-from hackathon.web.views.registry import PageAddress
+from hackathon.web.page.addresses import PageAddress
 
 KEPT_PAGES = 400
 """Pages that are kept rendered; the one that nobody asked for longest goes first."""

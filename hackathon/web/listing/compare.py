@@ -15,6 +15,7 @@ from hackathon.text.messages import message
 from hackathon.text.paths import shipped
 from hackathon.web.listing.runs import short_names
 from hackathon.web.page import sanitize as clean
+from hackathon.web.page.addresses import Options
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.run_curves import (
     CURVES,
@@ -31,7 +32,6 @@ from hackathon.web.progress.run_curves import (
 )
 from hackathon.web.views.curves import POINTS, scale_of
 from hackathon.web.views.diff import NONE, RunSide, Value
-from hackathon.web.views.registry import Options
 from hackathon.web.views.scaling import COLOURS, SHAPES, Mark
 from hackathon.web.views.study import RunRow, run_row
 

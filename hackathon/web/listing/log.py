@@ -12,7 +12,7 @@ from hackathon.index.studies import run_key
 from hackathon.runs.directory import files_of
 from hackathon.text.units import format_size
 from hackathon.web.page import sanitize as clean
-from hackathon.web.views.registry import Options, option
+from hackathon.web.page.addresses import Options, option
 from hackathon.web.views.run import allowed
 
 MOST = 64 << 20

@@ -15,9 +15,9 @@ from hackathon.runs.states import CANCELLED, OPEN, SUCCEEDED
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
 from hackathon.web.page import tables
+from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.tables import PER_PAGE
-from hackathon.web.views.registry import Options, option
 from hackathon.web.views.study import RunRow, run_row
 
 COLUMNS = 4

@@ -27,12 +27,12 @@ from hackathon.web.page.pages import About, Logo, Site, render
 from hackathon.web.page.photographs import Picture
 from hackathon.web.page.sanitize import line
 from hackathon.web.page.scripts import FILES
+from hackathon.web.routing.registry import values_of
 from hackathon.web.site import downloads, plot_files
 from hackathon.web.site.compact import compact
 from hackathon.web.site.site_map import ALL_RESULTS, PICTURED, SiteMap, SitePage, SiteSection, logo_name
 from hackathon.web.site.switch import SITE
 from hackathon.web.views import home
-from hackathon.web.views.registry import values_of
 
 POLICY = (
     "default-src 'none';script-src 'self' file:;style-src 'self' file:;img-src 'self' file: data:;"

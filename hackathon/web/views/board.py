@@ -18,7 +18,7 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 from hackathon.text.paths import expanded
 from hackathon.web.page import sanitize as clean
-from hackathon.web.views.registry import Options, option
+from hackathon.web.page.addresses import Options, option
 
 SHOWN = 200
 """Solved posts that a page shows, the newest ones; the others are found by `hackathon board search`."""

@@ -22,12 +22,12 @@ from hackathon.runs.states import CREATED, ENDED, HELD, LOST, OPEN, QUEUED, SUCC
 from hackathon.text.units import format_size
 from hackathon.usage.usage import Amount, Ledger
 from hackathon.web.page import sanitize as clean
+from hackathon.web.page.addresses import Options
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.progress.run_curves import AS_IT_IS, ChartWish, RunCurves, run_curves, wish_of
 from hackathon.web.progress.standing import RunStanding, standing
 from hackathon.web.views.curves import Host, progress, telemetry
 from hackathon.web.views.profile import profile_of
-from hackathon.web.views.registry import Options
 from hackathon.web.views.run_view import RunView, end_texts, run_view
 from hackathon.web.views.shares import rank_shares
 from hackathon.web.views.speedup import has_speedup

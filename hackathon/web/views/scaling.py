@@ -15,10 +15,10 @@ from hackathon.scaling.show import number, percent
 from hackathon.scaling.table import SUCCEEDED, TARGET
 from hackathon.text.messages import message
 from hackathon.text.paths import shipped
+from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.figures import Figure, drawn
 from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
-from hackathon.web.views.registry import Options, option
 
 SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
 """Of one picture; on the right lies what the two lines are called."""

@@ -22,7 +22,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
 from hackathon.web.dashboard.endpoint import Endpoint
 from hackathon.web.dashboard.server import Dashboard, serve
-from hackathon.web.views import registry as views
+from hackathon.web.routing import registry as views
 from support.patience import STRETCH
 
 PATIENCE = STRETCH * 60.0

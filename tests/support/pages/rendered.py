@@ -8,7 +8,7 @@ from urllib.parse import quote
 from hackathon.index.catalog import Catalog
 from hackathon.text.messages import speaking
 from hackathon.web.page.pages import Site, render
-from hackathon.web.views.registry import VIEWS, values_of
+from hackathon.web.routing.registry import VIEWS, values_of
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>\"'>{{7*7}}{% raw %} \x1b[31mred\x1b]0;title\x07\x9b2J"

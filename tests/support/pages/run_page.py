@@ -10,8 +10,8 @@ import pytest
 from hackathon.index.catalog import Catalog
 from hackathon.text.messages import speaking
 from hackathon.web.page.pages import Site, render
+from hackathon.web.routing.registry import values_of
 from hackathon.web.views import run as run_module
-from hackathon.web.views.registry import values_of
 from support.pages.rendered import Page
 from support.samples.rich_runs import EVIDENCE
 from support.samples.runs import HOSTS

@@ -11,7 +11,7 @@ from hackathon.index.index import Index
 from hackathon.index.projects import find_projects
 from hackathon.text.messages import speaking
 from hackathon.web.page.pages import Site, render
-from hackathon.web.views.registry import values_of
+from hackathon.web.routing.registry import values_of
 
 
 def event_source(folder: Path, index: Path, *, live: bool = True, now: float | None = None) -> Catalog:

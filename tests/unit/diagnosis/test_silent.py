@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hackathon.config.load import load_recipe, load_rule_file
 from hackathon.diagnosis import facts
-from hackathon.diagnosis.facts import FactHit, RunFacts, find_check
+from hackathon.diagnosis.checks import find_check
+from hackathon.diagnosis.facts import FactHit, RunFacts
 from hackathon.diagnosis.silent import training
 from hackathon.scaling import cluster_measurements as measured
 from hackathon.text.files import write_json

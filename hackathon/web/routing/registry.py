@@ -1,10 +1,10 @@
 """Which view answers for which kind of page."""
 
 import importlib
-from typing import Any, NamedTuple
+from typing import Any
 
 from hackathon.index.catalog import Catalog
-from hackathon.web.page.tables import is_option
+from hackathon.web.page.addresses import OPTIONS, Options
 
 VIEWS = {
     "now": ("now.html.j2", "hackathon.web.attention.now"),
@@ -26,45 +26,6 @@ VIEWS = {
     "survey": ("survey.html.j2", "hackathon.web.views.survey"),
 }
 """Kind → template and module; the module's `values(source, key)` returns the template's values, None: no such page."""
-
-
-Options = tuple[tuple[str, str], ...]
-"""What an address asks of a page beside its kind and key: (name, value), in the order given."""
-OPTIONS = {
-    "run": frozenset({"x", "y", "smooth"}),
-    "log": frozenset({"find", "line"}),
-    "runs": frozenset({"find", "team", "state", "study", "sort", "page"}),
-    "compare": frozenset({"run", "x", "y", "smooth"}),
-    "scaling": frozenset({"team", "references"}),
-    "board": frozenset({"find"}),
-}
-"""Kind → the options that its `values(source, key, options)` takes; its tables have their own (`is_option`)."""
-LONGEST_OPTION, MOST_OPTIONS = 200, 64
-
-
-class PageAddress(NamedTuple):
-    """What page is asked for."""
-
-    kind: str
-    key: str
-    language: str
-    options: Options = ()
-
-
-def known_options(kind: str, pairs: Options) -> Options:
-    """Return those options that a kind of page takes, without empty and endless ones."""
-    names = OPTIONS.get(kind, frozenset())
-    kept = [
-        (name, value)
-        for name, value in pairs
-        if (name in names and 0 < len(value) <= LONGEST_OPTION) or is_option(kind, name, value)
-    ]
-    return tuple(kept[:MOST_OPTIONS])
-
-
-def option(options: Options, name: str, default: str = "") -> str:
-    """Return the first value of an option."""
-    return next((value for each, value in options if each == name), default)
 
 
 def values_of(kind: str, key: str, source: Catalog, options: Options = ()) -> tuple[str, dict[str, Any]] | None:

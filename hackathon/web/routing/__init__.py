@@ -1,0 +1,1 @@
+"""Which view answers for which kind of page."""
