@@ -347,13 +347,21 @@ class ModuleWatch:
 
         def load_and_attach(module: Any) -> None:
             load(module)
-            try:
-                attach(module, self.recorder)
-            except Exception as error:  # an old version may have no such thing
-                self.recorder.fail(error)
+            self._attach(attach, module)
 
         loader.exec_module = load_and_attach
         return found
+
+    def attach_loaded(self) -> None:
+        """Attach the recorder to what is loaded already: a `.pth` file of the environment may import a framework."""
+        for name in [each for each in self.waiting if each in sys.modules]:
+            self._attach(self.waiting.pop(name), sys.modules[name])
+
+    def _attach(self, attach: Any, module: Any) -> None:
+        try:
+            attach(module, self.recorder)
+        except Exception as error:  # an old version may have no such thing
+            self.recorder.fail(error)
 
 
 def arm() -> None:
@@ -368,7 +376,9 @@ def arm() -> None:
     folder = os.path.join(run, "profile")
     os.makedirs(folder, exist_ok=True)
     recorder = Recorder(folder, skip, active, memory == 1)
-    sys.meta_path.insert(0, ModuleWatch(recorder))
+    watch = ModuleWatch(recorder)
+    watch.attach_loaded()
+    sys.meta_path.insert(0, watch)
     atexit.register(recorder.leave)
     if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program
 
