@@ -318,19 +318,17 @@ class ModuleWatch:
         "tensorflow.python.eager.def_function": attach_tensorflow,
         "tensorflow.python.training.optimizer": attach_tensorflow,
         **{
-            package + "." + name: attach_tensorflow
-            for package in ("keras", "keras.src", "tf_keras", "tf_keras.src")
-            for name in (
-                "optimizers.base_optimizer", "optimizers.optimizer", "optimizers.legacy.optimizer_v2",
-                "optimizers.optimizer_v2.optimizer_v2", "optimizers.optimizer_experimental.optimizer",
-            )
+            package + "." + name: attach_tensorflow for package in ("keras", "keras.src", "tf_keras", "tf_keras.src")
+            for name in ("optimizers.base_optimizer", "optimizers.optimizer", "optimizers.legacy.optimizer_v2",
+                         "optimizers.optimizer_v2.optimizer_v2", "optimizers.optimizer_experimental.optimizer")
         },
     }  # fmt: skip
     """Module → how; those of all versions from TensorFlow 2.4 on."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self.waiting = dict(self.MODULES)
+        self.recorder, self.waiting = recorder, dict(self.MODULES)
+        for name in [each for each in self.waiting if each in sys.modules]:  # a `.pth` file may have imported them
+            self._attach(self.waiting.pop(name), sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return how to load that one module, and nothing for others."""
@@ -347,13 +345,16 @@ class ModuleWatch:
 
         def load_and_attach(module: Any) -> None:
             load(module)
-            try:
-                attach(module, self.recorder)
-            except Exception as error:  # an old version may have no such thing
-                self.recorder.fail(error)
+            self._attach(attach, module)
 
         loader.exec_module = load_and_attach
         return found
+
+    def _attach(self, attach: Any, module: Any) -> None:
+        try:
+            attach(module, self.recorder)
+        except Exception as error:  # an old version may have no such thing
+            self.recorder.fail(error)
 
 
 def arm() -> None:
@@ -365,9 +366,8 @@ def arm() -> None:
     if not wanted or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
         return
     skip, active, memory = (int(each) for each in wanted.split(","))
-    folder = os.path.join(run, "profile")
-    os.makedirs(folder, exist_ok=True)
-    recorder = Recorder(folder, skip, active, memory == 1)
+    recorder = Recorder(os.path.join(run, "profile"), skip, active, memory == 1)
+    os.makedirs(recorder.folder, exist_ok=True)
     sys.meta_path.insert(0, ModuleWatch(recorder))
     atexit.register(recorder.leave)
     if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program

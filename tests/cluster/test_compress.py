@@ -112,6 +112,7 @@ def test_a_program_without_hooks_or_with_one_process_is_refused(backend: Backend
 def test_a_real_hook_without_error_feedback_is_caught(backend: Backend, tmp_path: Path) -> None:
     """Two processes send the largest hundredth of their gradients, and forget the rest."""
     pytest.importorskip("torch")
+    backend.trains = True
     site = Site(backend, tmp_path / "forgetful", {"HACKATHON_LOCAL_SLOTS": "12", "OMP_NUM_THREADS": "1"})
     parameters = {**KEYS["parameters"], "hook": {"default": "none", "choices": ["none", "forgetful"]}}
     metrics = {"sent_bytes": {"pattern": "sent_bytes ([0-9.]+)", "reduce": "last"}}

@@ -36,6 +36,7 @@ HEALTHY = "--size 500"
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
     made = LocalBackend(tmp_path_factory.mktemp("profile"))
+    made.trains = True
     yield made
     made.stop()
 
@@ -247,8 +248,8 @@ def test_traces_of_others_need_no_project(backend: Backend, tmp_path: Path) -> N
     assert b"not a trace" in process.communicate(timeout=STRETCH * 60)[1] and process.returncode == 2
 
 
-def test_a_program_that_cannot_be_recorded_says_why(backend: Backend, tmp_path: Path) -> None:
-    site = Site(backend, tmp_path / "none", {"HACKATHON_LOCAL_SLOTS": "12"})
+def test_a_program_that_cannot_be_recorded_says_why(tmp_path: Path) -> None:
+    site = Site(LocalBackend(tmp_path), tmp_path / "none", {"HACKATHON_LOCAL_SLOTS": "12"})
     site.write_project("python train.py", name="none")
     (site.folder / "train.py").write_text("print('no torch here')\n")
     process = site.start(*WORDS)

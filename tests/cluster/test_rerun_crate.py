@@ -17,6 +17,7 @@ import pytest
 from hackathon.config.event import Publish
 from hackathon.web.crate.crate import write_crate
 from hackathon.web.masking.mask import Mask
+from support import warm
 from support.backends import LocalBackend
 from support.paths import ROOT
 from support.patience import STRETCH
@@ -34,7 +35,11 @@ def _other_user() -> tuple[str, ...]:
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         return ()
     for words in (_DROP, (*_DROP, *_MAY_READ)):
-        child = "import torch, sklearn, hackathon"
+        # to open the packages' files says as much as to import them, which takes seconds
+        child = (
+            "import hackathon, importlib.util as found; [open(found.find_spec(name).origin) for name in "
+            "('torch', 'sklearn')]"
+        )
         # a child of the child: setpriv itself still finds what the new user can not reach
         program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}], check=True)"
         probe = [*words, sys.executable, "-c", program]
@@ -50,17 +55,20 @@ class Person:
     def __init__(self, folder: Path, words: tuple[str, ...] = ()) -> None:
         self.folder, self.words = folder / "work", words
         self.backend = LocalBackend(folder)
+        # what runs in a warm Python belongs to who runs the tests; with an environment active jobs find it
+        self.backend.trains = not words
+        self.python = sys.executable if words else warm.with_toolkit()
         self.folder.mkdir(parents=True)
         kept = {name: value for name, value in self.backend.environment().items() if not name.startswith("XDG_")}
         self.environment = {**kept, "HOME": str(folder), "HACKATHON_LANG": "en", "OMP_NUM_THREADS": "1",
-                            "TMPDIR": str(folder)}  # fmt: skip
+                            "TMPDIR": str(folder), **({} if words else {"VIRTUAL_ENV": sys.prefix})}  # fmt: skip
         if words:
             for path in (folder, self.folder):
                 os.chown(path, NOBODY, NOBODY)
 
     def call(self, *arguments: str, folder: Path | None = None, codes: tuple[int, ...] = (0,)) -> tuple[str, str]:
         done = subprocess.run(
-            [*self.words, sys.executable, "-m", "hackathon", *arguments], cwd=folder or self.folder,
+            [*self.words, self.python, "-m", "hackathon", *arguments], cwd=folder or self.folder,
             env=self.environment, capture_output=True, text=True, timeout=STRETCH * 300, check=False,
         )  # fmt: skip
         assert done.returncode in codes, done.stdout + done.stderr

@@ -43,6 +43,7 @@ class Site:
             "HACKATHON_LOCAL_SLOTS": "4", "XDG_CONFIG_HOME": str(folder / "config"),
             "XDG_CACHE_HOME": str(folder / "cache"), "HACKATHON_LANG": "en", "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PATH": f"{programs}:{os.environ['PATH']}",
+            "VIRTUAL_ENV": "activated",  # else the toolkit puts its own `python` before the warm one
         }  # fmt: skip
 
     def call(self, *words: str, where: str = "") -> str:

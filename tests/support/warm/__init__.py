@@ -29,6 +29,8 @@ TORCH = (
     "torch.export._trace",
     "sklearn.datasets",
 )
+JOBS_OWN = "hackathon-python"
+"""The folder with the `sitecustomize` of every job; `profiler` is that of `hackathon profile`."""
 _SERVERS: list["subprocess.Popen[bytes]"] = []
 """Each ends when its standard input does: with this process, however it ends."""
 
@@ -42,7 +44,8 @@ def warm_python() -> str:
 @functools.cache
 def with_torch() -> str:
     """As the fixture `warm_python`."""
-    return _with_torchrun(_serve(TORCH, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}))
+    environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return _with_torchrun(_serve(TORCH, environment, laid=(JOBS_OWN, "profiler")))
 
 
 def _with_torchrun(python: str) -> str:
@@ -76,12 +79,17 @@ def with_toolkit() -> str:
     return _serve([*(name for name in found if not name.startswith(apart)), "held_rules"], {})
 
 
-def _serve(modules: tuple[str, ...] | list[str], environment: dict[str, str], interpreter: str = sys.executable) -> str:
+def _serve(
+    modules: tuple[str, ...] | list[str],
+    environment: dict[str, str],
+    interpreter: str = sys.executable,
+    laid: tuple[str, ...] = (JOBS_OWN,),
+) -> str:
     """Start a server, which ends with this process and takes its folder away, and return its command."""
     folder = Path(tempfile.mkdtemp(prefix="hk-warm-", dir="/tmp"))  # a short path: a unix socket lies in it
     command = folder / "python"
     # isolated and without `site`: it has to start quickly
-    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), interpreter]
+    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), interpreter, ",".join(laid)]
     command.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
     command.chmod(0o755)
     ready, told = os.pipe()

@@ -1,5 +1,6 @@
-"""Run a program in a fork of the server: `client.py SOCKET PYTHON ARGUMENT…`; exits as the program does.
+"""Run a program in a fork of the server: `client.py SOCKET PYTHON LAID ARGUMENT…`; exits as the program does.
 
+LAID are the names, with commas, of folders with a `sitecustomize` that also works in a fork: a job lays them.
 What the server does not do as a fresh interpreter would is left to that interpreter. This file imports only modules
 that are compiled into Python (pathlib takes longer to import than all of this): it runs thousands of times.
 """
@@ -12,7 +13,7 @@ import os
 import sys
 
 
-def main(address: str, python: str, arguments: list[str]) -> None:
+def main(address: str, python: str, laid: list[str], arguments: list[str]) -> None:
     """Hand everything over, pass signals on, and end as the program ended."""
     options = []
     words = list(arguments)
@@ -20,7 +21,7 @@ def main(address: str, python: str, arguments: list[str]) -> None:
         options.append(words.pop(0))
     known = words and ("-P" not in options) and (words[0] == "-m" or not words[0].startswith("-"))
     missing = known and words[0] != "-m" and not os.access(words[0], os.F_OK)  # the interpreter's own words tell it
-    if not known or missing or _special() or any(map(_customized, _search())):
+    if not known or missing or _special() or any(_customized(folder, laid) for folder in _search()):
         os.execv(python, [python, *arguments])
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.connect(address)
@@ -51,13 +52,13 @@ def _special() -> bool:
     return any(os.environ.get(name) for name in others) or not utf8 or not streams
 
 
-def _customized(folder: str) -> bool:
-    """Return whether a file there changes how Python starts; the one of a job's own is known to the server."""
-    return not folder.endswith("/hackathon-python") and os.access(f"{folder}/sitecustomize.py", os.F_OK)
+def _customized(folder: str, laid: list[str]) -> bool:
+    """Return whether a file there changes how Python starts in a way that a fork does not."""
+    return folder.rpartition("/")[2] not in laid and os.access(f"{folder}/sitecustomize.py", os.F_OK)
 
 
 def _search() -> list[str]:
     return [each for each in os.environ.get("PYTHONPATH", "").split(":") if each]
 
 
-main(sys.argv[1], sys.argv[2], sys.argv[3:])
+main(sys.argv[1], sys.argv[2], sys.argv[3].split(","), sys.argv[4:])

@@ -98,8 +98,8 @@ print(eval(sys.argv[1]))
 """
 
 
-def ran(folder: Path, call: str) -> tuple[str, RunDirectory]:
-    """Return what the program told, which ended well, and its run."""
+def ran(folder: Path, call: str, python: str = sys.executable) -> tuple[str, RunDirectory]:
+    """Return what the program told, which ended well, and its run; a warm Python has imported torch beforehand."""
     (folder / "train.py").write_text(PROGRAM)
     (folder / "request.json").write_text("{}")
     (folder / PLACE).mkdir()
@@ -107,7 +107,7 @@ def ran(folder: Path, call: str) -> tuple[str, RunDirectory]:
         (folder / name).write_bytes(content)
     more = {VARIABLE: "5,10,0", "HK_RUN": str(folder), "HK_RANK": "0", "PYTHONPATH": str(folder / PLACE)}
     done = subprocess.run(
-        [sys.executable, "train.py", call], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True,
+        [python, "train.py", call], cwd=folder, env={**os.environ, **more}, capture_output=True, text=True,
         timeout=STRETCH * 100, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -132,24 +132,28 @@ def test_it_runs_in_old_pythons_and_needs_no_package() -> None:
         ("thread()", "[30]"),
     ],
 )
-def test_the_recorder_gives_way_to_the_programs_own_profiler(call: str, told: str, tmp_path: Path) -> None:
-    seen, run = ran(tmp_path, call)
+def test_the_recorder_gives_way_to_the_programs_own_profiler(
+    call: str, told: str, tmp_path: Path, warm_python: str
+) -> None:
+    seen, run = ran(tmp_path, call, sys.executable if call == "warm_up()" else warm_python)
     assert seen == told and trace_files(run) == {}
     (note,) = missing(run)
     assert note.reason == "failed" and "the program runs torch's profiler itself" in note.text
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("call", ["none()", "between(2, 4)"])
-def test_steps_without_the_programs_profiler_are_recorded(call: str, tmp_path: Path) -> None:
-    _, run = ran(tmp_path, call)
+@pytest.mark.parametrize(("call", "warm"), [("none()", False), ("between(2, 4)", True)])
+def test_steps_without_the_programs_profiler_are_recorded(
+    call: str, warm: bool, tmp_path: Path, warm_python: str
+) -> None:
+    _, run = ran(tmp_path, call, warm_python if warm else sys.executable)
     assert missing(run) == []
     events: Any = json.loads(gzip.decompress(trace_files(run)[0].read_bytes()))["traceEvents"]
     assert sum(each.get("name") == "aten::addmm" for each in events) == 10
 
 
 @pytest.mark.slow
-def test_a_training_that_moves_to_another_thread_goes_on(tmp_path: Path) -> None:
-    _, run = ran(tmp_path, "moves()")
+def test_a_training_that_moves_to_another_thread_goes_on(tmp_path: Path, warm_python: str) -> None:
+    _, run = ran(tmp_path, "moves()", warm_python)
     (note,) = missing(run)
     assert trace_files(run) == {} and "does not run any more where it was started" in note.text

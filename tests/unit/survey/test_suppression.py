@@ -91,7 +91,7 @@ def test_no_small_group_follows_from_all_that_is_told(case: tuple[Survey, list[A
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(surveys())
 def test_no_small_group_follows_from_all_that_is_told_of_many_surveys(case: tuple[Survey, list[Answer]]) -> None:
     _attack(*case)
