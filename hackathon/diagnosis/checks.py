@@ -1,6 +1,7 @@
 """All checks that a rule's `fact` can name. The modules with checks are imported here and nowhere else."""
 
-from hackathon.diagnosis import exit_checks, source_checks
+import hackathon.diagnosis.exit_checks as exit_checks
+import hackathon.diagnosis.source_checks as source_checks
 from hackathon.diagnosis.facts import FACTS, Check
 from hackathon.diagnosis.hangs import meeting
 from hackathon.diagnosis.silent import data, devices, exceptions, numerics, training, worlds
