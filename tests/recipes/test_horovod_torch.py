@@ -5,19 +5,17 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.paths import ROOT
+from support.backends import LocalBackend, Site, until
 from support.patience import STRETCH
-from support.rank_process import children_of, command_line
+from support.rank_process import rank_process
 from support.recipes import copy_recipe
-from support.stacks import BUILDING, FOLDER, stack, stack_environ
+from support.stacks import BUILDING, FOLDER, stack_environ, warm_path
 
 NAME = "horovod-torch"
 pytestmark = [
@@ -73,6 +71,12 @@ class Place:
     def train(self, launcher: tuple[str, ...], *options: str, **more: str) -> "subprocess.CompletedProcess[str]":
         return self.call([*launcher, *(("-np", "2") if launcher else ()), "python", "train.py", *options], **more)
 
+    def same(self, other: "Place") -> list[str]:
+        """Return whether both checkpoints are the same, and the place in the training that this one tells of."""
+        program = self.source / "same.py"  # a file: a warm Python runs it
+        program.write_text(SAME)
+        return self.call(["python", program.name, str(self.checkpoint), str(other.checkpoint)]).stdout.split()
+
     def call(self, argv: list[str], **more: str) -> "subprocess.CompletedProcess[str]":
         # horovodrun leaves its ranks to others when it is killed, so a stuck one must not be
         limit, environ = STRETCH * 300, self.environ | more
@@ -97,14 +101,14 @@ def _good(done: "subprocess.CompletedProcess[str]") -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _final(place: Place, processes: int) -> dict[str, Any]:
+def _final(place: Place, processes: int, epochs: int, accuracy: float) -> dict[str, Any]:
     """Return the final line after checking what every complete run must show."""
     final = place.metrics()[-1]
     assert final["final"] is True
-    assert final["accuracy"] >= 0.97
+    assert final["accuracy"] >= accuracy
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["weights_apart"] == 0
-    assert final["epochs"] == 20
+    assert final["epochs"] == epochs
     assert final["samples_per_s"] > 10
     shares = [final[f"{name}_share"] for name in ("data", "host", "compute", "communication", "other")]
     assert sum(shares) == pytest.approx(1, abs=1e-4)
@@ -115,7 +119,7 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
 def test_alone_learns_the_digits(place: Place) -> None:
     done = place.train(())
     _good(done)
-    assert _final(place, 1)["gradient_check"] < 1e-6
+    assert _final(place, 1, 20, 0.97)["gradient_check"] < 1e-6  # the recipe's own numbers
     assert "accuracy 0.9" in done.stdout
     steps = [line for line in place.metrics() if "samples" in line]
     assert sum(line["samples"] for line in steps) == 20 * (1437 // 64) * 64
@@ -123,12 +127,12 @@ def test_alone_learns_the_digits(place: Place) -> None:
 
 @pytest.mark.parametrize(
     ("launcher", "options"),
-    [(GLOO, ("--compression", "fp16", "--lr", "0.1")), (MPI, ("--reduction", "adasum"))],
+    [(GLOO, ("--compression", "fp16")), (MPI, ("--reduction", "adasum"))],
     ids=["fp16", "adasum"],
 )
 def test_two_processes_learn_together(place: Place, launcher: tuple[str, ...], options: tuple[str, ...]) -> None:
-    _good(place.train(launcher, *options))
-    final = _final(place, 2)
+    _good(place.train(launcher, "--epochs", "8", "--lr", "0.1", *options))
+    final = _final(place, 2, 8, 0.93)
     if "adasum" in options:
         assert "gradient_check" not in final
     else:
@@ -177,72 +181,44 @@ def test_a_launcher_that_horovod_does_not_know_is_told(place: Place) -> None:
 
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
     whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
-    options = ("--epochs", "3", "--checkpoint-every", "1")
+    options = ("--epochs", "2", "--checkpoint-every", "1")
     _good(whole.train(GLOO, *options))
     parts.stop.write_text(str(time.time() + 60))
     _good(parts.train(GLOO, *options))
     assert parts.metrics()[-1]["stopped"] is True
-    compare = ["python", "-c", SAME, str(parts.checkpoint), str(whole.checkpoint)]
-    assert parts.call(compare).stdout.split() == ["False", "0", "1"]  # in the middle of an epoch
+    assert parts.same(whole) == ["False", "0", "1"]  # in the middle of an epoch
     parts.stop.unlink()
     resumed = parts.train(GLOO, *options)
     _good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
-    assert parts.call(compare).stdout.split() == ["True", "3", "0"]
+    assert parts.same(whole) == ["True", "2", "0"]
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
     # steps are counted over the whole training
-    assert [line for line in parts.metrics() if "samples" in line][-1]["step"] == 3 * (1437 // 2 // 64)
+    assert [line for line in parts.metrics() if "samples" in line][-1]["step"] == 2 * (1437 // 2 // 64)
     # a later segment of a chain finds nothing left to train: it only has the numbers to tell
     last = parts.train(GLOO, *options, HK_SEGMENT="2")
     _good(last)
-    assert "epoch 3, batch 0" in last.stdout and parts.call(compare).stdout.split() == ["True", "3", "0"]
+    assert "epoch 2, batch 0" in last.stdout and parts.same(whole) == ["True", "2", "0"]
     told = parts.metrics()[-1]
-    assert (told["accuracy"], told["epochs"]) == (whole.metrics()[-1]["accuracy"], 3) and "samples_per_s" not in told
+    assert (told["accuracy"], told["epochs"]) == (whole.metrics()[-1]["accuracy"], 2) and "samples_per_s" not in told
 
 
-def _hackathon(folder: Path, *words: str, code: int = 0) -> str:
-    """Return what the command line printed; jobs run on this machine, in the environment of the recipe."""
-    stack("horovod-torch")
-    own = {"HACKATHON_ENVS": str(FOLDER), "HACKATHON_LOCAL_DIR": str(folder / "local"), "HACKATHON_LANG": "en",
-           "HACKATHON_LOCAL_SLOTS_DIR": str(folder / "slots"), "PYTHONPATH": str(ROOT)}  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-m", "hackathon", *words],
-        cwd=folder, env={**os.environ, **own}, capture_output=True, text=True, timeout=STRETCH * 400, check=False,
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
-
-
-def _until(look: Callable[[], Any], run: Path) -> Any:
-    """Return the first true answer."""
-    end = time.monotonic() + STRETCH * 120
-    while not (found := look()):
-        assert time.monotonic() < end, "".join(each.read_text() for each in run.glob("logs/*"))
-        time.sleep(0.1)
-    return found
-
-
-@pytest.mark.parametrize("launcher", ["horovodrun", "mpirun"])
-def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path, launcher: str) -> None:
-    words = ("--cluster", "laptop", "--launcher", launcher, "--walltime", "01:00:00")
-    many = ("-p", "epochs=100000", "-p", "checkpoint_every=0")
-    _hackathon(tmp_path, "submit", "horovod-torch", "--processes", "2", *words, *many)
-    (run,) = (tmp_path / "runs").glob("*-2p-*")
-    metrics, jobs = run / "metrics/rank-0.jsonl", run / "events/job.jsonl"
-    _until(lambda: metrics.exists() and metrics.stat().st_size, run)
-    (event,) = (run / "events/rank-1.jsonl").read_text().splitlines()
-    (trainer,) = (each for each in children_of(json.loads(event)["pid"]) if b"train.py" in command_line(each))
-    os.kill(trainer, signal.SIGKILL)
+@pytest.mark.mpi
+def test_a_killed_rank_ends_the_job_and_is_named(tmp_path: Path) -> None:
+    """Under mpirun; under horovodrun it is shown by `test_horovod_keras`, and on two nodes under each launcher."""
+    site = Site(LocalBackend(tmp_path), tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
+    site.folder.mkdir()
+    keys = {"cluster": "laptop", "launcher": "mpirun", "processes": 2, "walltime": "01:00:00"}
+    project = {"name": "small", "recipe": NAME, "environment": [f'PATH="{warm_path(NAME)}:$PATH"'], **keys}
+    (site.folder / "project.yaml").write_text(json.dumps(project))
+    run = site.submit("-p", "epochs=100000", "-p", "checkpoint_every=0")
+    metrics = run.path / "metrics/rank-0.jsonl"
+    until(lambda: metrics.exists() and metrics.stat().st_size, f"training; see {run.path}/logs", seconds=120)
+    os.kill(rank_process(run, 1), signal.SIGKILL)
     killed = time.time()
-    _until(lambda: '"event":"ended"' in jobs.read_text(), run)
-    assert json.loads(jobs.read_text().splitlines()[-1])["t"] - killed < STRETCH * 60
-
-    def failed() -> dict[str, Any] | None:
-        (state,) = json.loads(_hackathon(tmp_path, "status", "--json", run.name))["runs"]
-        return state if state["state"] == "FAILED" else None
-
-    state = _until(failed, run)
-    assert (state["first_rank"], state["first_signal"]) == (1, 9)
-    assert f"rank 1 on {state['first_host']}" in _hackathon(tmp_path, "status", "--no-ask", run.name)
-    cause = json.loads(_hackathon(tmp_path, "diagnose", "--json", run.name))["findings"][0]
-    assert (cause["part"], cause["level"], cause["evidence"]["rank"]) == ("hardware", "root", 1), cause
+    state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=180)
+    assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
+    assert run.job_events[-1]["event"] == "ended" and run.job_events[-1]["t"] - killed < STRETCH * 60
+    assert f"rank 1 on {state['first_host']}" in site.run("status", "--no-ask", run.id).decode()
+    cause = site.diagnosed(run)
+    assert (cause["part"], cause["evidence"]["rank"]) == ("hardware", 1), cause

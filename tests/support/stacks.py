@@ -14,9 +14,9 @@ from support import warm
 from support.paths import ROOT
 
 FOLDER = ROOT / ".stacks"
-COMPILER = str(Path(__file__).with_name("quick_compiler") / "c++")
+COMPILER, CMAKE = (str(Path(__file__).with_name("quick_compiler") / name) for name in ("c++", "cmake"))
 BUILDING = 3600
-"""Time limit of tests that may have to wait until Horovod is compiled: a quarter of an hour where nothing else runs."""
+"""Time limit of tests that may have to wait until Horovod is compiled: two minutes where nothing else runs."""
 WARM = {
     "chainermn-mnist": ("numpy", "chainer", "sklearn.datasets"),
     "own-code": (
@@ -30,15 +30,15 @@ WARM = {
         "mlperf_logging.mllog",
     ),
     "tensorflow-multiworker": ("tensorflow", "tf_keras", "sklearn.datasets"),
-    "horovod-keras": ("tensorflow", "keras", "horovod.tensorflow.keras", "sklearn.datasets"),
-    "horovod-torch": ("torch", "torch._dynamo", "horovod.torch", "sklearn.datasets"),
+    "horovod-keras": ("tensorflow", "keras", "horovod.tensorflow.keras", "horovod.runner.launch", "sklearn.datasets"),
+    "horovod-torch": ("torch", "torch._dynamo", "horovod.torch", "horovod.runner.launch", "sklearn.datasets"),
 }
 """Recipe → what its programs spend more time to import than to train."""
 FRAMEWORKS = ("lightning==2.6.6", "transformers==5.23.0", "accelerate==1.15.0", "mlperf-logging==4.1.68")
 # read before any test changes it: packages that were once downloaded are taken from the caller's cache
 _CACHE = {name: os.environ[name] for name in ("XDG_CACHE_HOME", "PIP_CACHE_DIR", "UV_CACHE_DIR") if name in os.environ}
-_LEAN = {"PIP_NO_COMPILE": "1"}
-"""pip compiles every module; an import compiles those that it needs."""
+_LEAN = {"PIP_NO_COMPILE": "0"}
+"""pip compiles every module, an import those that it needs. For pip this variable is the value of its `compile`."""
 _ACTIVE = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "CONDA_PREFIX", "PYTHONPATH", "PYTHONHOME", "XDG_CACHE_HOME")
 
 
@@ -64,7 +64,7 @@ def _create(name: str) -> tuple[int, str, str]:
         done = subprocess.run(
             [sys.executable, "-m", "hackathon", "env", "create", name, "--cluster", "laptop", "--json"],
             cwd=ROOT, env={**kept, **_CACHE, **_LEAN, "HACKATHON_ENVS": str(FOLDER), "HACKATHON_LANG": "en",
-                           "CXX": COMPILER},
+                           "CXX": COMPILER, "HOROVOD_CMAKE": CMAKE},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     return done.returncode, done.stdout, done.stderr

@@ -50,8 +50,12 @@ def with_torch() -> str:
 
 def _with_torchrun(python: str) -> str:
     """Put a `torchrun` beside a warm Python, whose ranks are warm as well, and return the Python."""
-    launcher = Path(python).with_name("torchrun")
-    launcher.write_text(f'#!/bin/sh\nexport PYTHON_EXEC={python}\nexec {python} -m torch.distributed.run "$@"\n')
+    return _with_launcher(python, "torchrun", "torch.distributed.run", f"export PYTHON_EXEC={python}\n")
+
+
+def _with_launcher(python: str, name: str, module: str, first: str = "") -> str:
+    launcher = Path(python).with_name(name)
+    launcher.write_text(f'#!/bin/sh\n{first}exec {python} -m {module} "$@"\n')
     launcher.chmod(0o755)
     return python
 
@@ -65,6 +69,8 @@ def of_stack(folder: Path, *modules: str) -> str:
     """
     told = {"TF_CPP_MIN_LOG_LEVEL": "2", **({"TF_USE_LEGACY_KERAS": "1"} if "tf_keras" in modules else {})}
     python = _serve(modules, {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **told}, str(folder / "bin/python"))
+    if "horovod.runner.launch" in modules:  # it imports the framework only to ask what Horovod was built with
+        return _with_launcher(python, "horovodrun", "horovod.runner.launch")
     return _with_torchrun(python) if "torch.distributed.run" in modules else python
 
 
