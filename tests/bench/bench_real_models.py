@@ -5,6 +5,7 @@ are installed: each is planned, trained for three steps by AutoParallel (one pro
 One row each (PYTHONPATH=.:tests). Nothing is downloaded.
 """
 
+import copy
 import importlib
 import importlib.util
 import sys
@@ -112,7 +113,9 @@ def compared(make: Callable[[], Example]) -> dict[str, Any]:
         for name in ("drop_prob", "dropout_p", "p") if type(item).__name__ in ("DropPath", "StochasticDepth") else ():
             if hasattr(item, name):
                 setattr(item, name, 0.0)
-    state = {name: value.clone() for name, value in model.state_dict().items()}
+        if hasattr(item, "drop_rate"):  # timm's, for dropout as a function
+            item.drop_rate = 0.0
+    state = copy.deepcopy(model.state_dict())  # with the versions of its modules, which a model may ask for
     begin = time.monotonic()
     parallel = AutoParallel(model, loss=loss, optimizer=sgd, example=batch, micro_batches=1, seed=0)
     took = time.monotonic() - begin
@@ -121,7 +124,7 @@ def compared(make: Callable[[], Example]) -> dict[str, Any]:
     plain = make()[0]
     plain.load_state_dict(state)
     for one, other in zip(plain.modules(), model.modules(), strict=True):
-        for name in ("p", "drop_prob", "dropout_p"):
+        for name in ("p", "drop_prob", "dropout_p", "drop_rate"):
             if isinstance(getattr(other, name, None), float):
                 setattr(one, name, getattr(other, name))
     plain.train()
