@@ -10,7 +10,7 @@ import pytest
 from support.backends import FIRST, Backend, LocalBackend, Run, Site, SlurmBackend, names
 from support.patience import STRETCH
 from support.slurm_lab.lab import SlurmLab
-from support.stacks import BUILDING, stack
+from support.stacks import BUILDING, stack, warm_path
 from support.trouble import refused_to_wait
 
 WRONG = {"GLOO_SOCKET_IFNAME": "nosuch"}
@@ -126,7 +126,7 @@ def test_two_nodes(slurm: SlurmLab, tmp_path: Path, launcher: str) -> None:
     site = Site(backend, tmp_path)
     path = backend.environment()["PATH"]
     if launcher.startswith("horovodrun"):
-        path = f"{stack('horovod-torch')}/bin:{path}"
+        path = f"{warm_path('horovod-torch')}:{stack('horovod-torch')}/bin:{path}"
     elif not shutil.which(launcher, path=path):
         pytest.skip(f"no {launcher}")
     words = ["submit", "preflight", "--cluster", "slurm", "--nodes", "2", "--launcher", launcher, "--wait"]

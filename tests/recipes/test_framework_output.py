@@ -125,7 +125,7 @@ CASES = {
         {"loss": (0, 1.5), "test_loss": (0, 1.2), "accuracy": (0.75, 1)}, lr="0.1",
     ),
     "horovod": Case(
-        "horovod_synthetic.py", "mpirun", lambda: f"{stack('horovod-torch')}/bin", "samples_per_s", "Horovod",
+        "horovod_synthetic.py", "mpirun", lambda: _with_mpirun("horovod-torch"), "samples_per_s", "Horovod",
         {}, _horovod, 1.02,
     ),
     "keras-2": Case(

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from support.backends import LocalBackend, Run, Site, until
+from support.backends import LocalBackend, Site, until
 from support.paths import RECIPES
 from support.patience import STRETCH
-from support.rank_process import children_of, command_line
+from support.rank_process import rank_process
 from support.recipes import copy_recipe
-from support.stacks import BUILDING, FOLDER, stack, stack_environ
+from support.stacks import BUILDING, FOLDER, stack, stack_environ, warm_path
 
 NAME = "horovod-keras"
 RECIPE = RECIPES / NAME
@@ -27,6 +27,9 @@ pytestmark = [
 ]
 GLOO = ("horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")
 MPI = ("mpirun", "-np", "2", "--oversubscribe", "--bind-to", "none")
+EPOCHS = 8
+"""Fewer than the recipe's: its own number is trained where it scales."""
+FEWER = ("--epochs", str(EPOCHS), "--lr", "0.1")
 SAME = """
 import sys, numpy
 one, other = (numpy.load(path) for path in sys.argv[1:])
@@ -51,6 +54,7 @@ class Place:
         own = {
             "HK_RUN": str(self.run), "HK_STOP": str(self.stop), "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "HOROVOD_GLOO_TIMEOUT_SECONDS": "300",
+            "OMPI_MCA_mpi_yield_when_idle": "1",  # Open MPI waits by asking again and again: tests have few cores
         }  # fmt: skip
         return subprocess.run(
             argv, cwd=self.source, env=kept | own | more, capture_output=True, text=True, timeout=900, check=False
@@ -80,22 +84,22 @@ def _final(place: Place, processes: int) -> dict[str, Any]:
     """Return the final line after checking what every complete run must show."""
     final = place.metrics()[-1]
     assert final["final"] is True
-    assert final["accuracy"] >= 0.97
+    assert final["accuracy"] >= 0.95
     assert final["rank_sum"] == processes * (processes + 1) // 2
     assert final["weights_apart"] == 0
-    assert (final["epochs"], final["stopped"]) == (20, False)
+    assert (final["epochs"], final["stopped"]) == (EPOCHS, False)
     assert final["samples_per_s"] > 0
     return final
 
 
 def test_half_precision_over_gloo(place: Place) -> None:
-    _good(place.train(GLOO, "--compression", "fp16", "--lr", "0.1"))
+    _good(place.train(GLOO, *FEWER, "--compression", "fp16"))
     assert 1e-7 < _final(place, 2)["gradient_check"] < 1e-3  # half precision was used, and is near enough
 
 
 @pytest.mark.mpi
 def test_adasum_over_mpi(place: Place) -> None:
-    _good(place.train(MPI, "--reduction", "adasum"))
+    _good(place.train(MPI, *FEWER, "--reduction", "adasum"))
     assert "gradient_check" not in _final(place, 2)
 
 
@@ -139,49 +143,50 @@ def test_adasum_wants_mpi(place: Place) -> None:
     assert "Adasum over MPI only" in done.stdout + done.stderr
 
 
-@pytest.mark.mpi
 def test_stopped_and_resumed_is_bit_for_bit_the_same(tmp_path: Path) -> None:
     whole, parts = Place(tmp_path / "whole"), Place(tmp_path / "parts")
-    options = ("--epochs", "3", "--checkpoint-every", "1")
-    _good(whole.train(MPI, *options))
+    options = ("--epochs", "2", "--checkpoint-every", "1")
+    _good(whole.train(GLOO, *options))
     parts.stop.write_text(str(time.time() + 60))
-    _good(parts.train(MPI, *options))
+    _good(parts.train(GLOO, *options))
     assert parts.metrics()[-1]["stopped"] is True
     compare = ("python", "-c", SAME, parts.checkpoint, whole.checkpoint)
     assert parts.call(*compare).stdout.split() == ["False", "0", "1", "64", "2"]  # in the middle of an epoch
     parts.stop.unlink()
-    resumed = parts.train(MPI, *options)
+    resumed = parts.train(GLOO, *options)
     _good(resumed)
     assert "epoch 0, batch 1" in resumed.stdout
-    assert parts.call(*compare).stdout.split() == ["True", "3", "0", "64", "2"]
+    assert parts.call(*compare).stdout.split() == ["True", "2", "0", "64", "2"]
     assert parts.metrics()[-1]["accuracy"] == whole.metrics()[-1]["accuracy"]
     # steps are counted over the whole training
-    assert [line for line in parts.metrics() if "samples" in line][-1]["step"] == 3 * (1437 // 2 // 64)
+    assert [line for line in parts.metrics() if "samples" in line][-1]["step"] == 2 * (1437 // 2 // 64)
     # a later segment of a chain finds nothing left to train: it only has the numbers to tell
-    last = parts.train(MPI, *options, HK_SEGMENT="2")
+    last = parts.train(GLOO, *options, HK_SEGMENT="2")
     _good(last)
-    assert "epoch 3, batch 0" in last.stdout and parts.call(*compare).stdout.split() == ["True", "3", "0", "64", "2"]
+    assert "epoch 2, batch 0" in last.stdout and parts.call(*compare).stdout.split() == ["True", "2", "0", "64", "2"]
     told = parts.metrics()[-1]
-    assert (told["accuracy"], told["epochs"]) == (whole.metrics()[-1]["accuracy"], 3) and "samples_per_s" not in told
+    assert (told["accuracy"], told["epochs"]) == (whole.metrics()[-1]["accuracy"], 2) and "samples_per_s" not in told
 
 
 def test_scales_on_this_machine_and_a_killed_rank_is_named(tmp_path: Path) -> None:
-    stack(NAME)
-    site = Site(LocalBackend(tmp_path), tmp_path, {"HACKATHON_ENVS": str(FOLDER)})
-    words = ["--cluster", "laptop", "--launcher", "horovodrun", "--walltime", "01:00:00"]
-    found = json.loads(site.run("scale", NAME, "--processes", "1,2", *words, "--wait", "--json", seconds=900))
+    site = Site(LocalBackend(tmp_path), tmp_path / "project", {"HACKATHON_ENVS": str(FOLDER)})
+    site.folder.mkdir()
+    keys = {"cluster": "laptop", "launcher": "horovodrun", "walltime": "01:00:00"}
+    project = {"name": "small", "recipe": NAME, "environment": [f'PATH="{warm_path(NAME)}:$PATH"'], **keys}
+    (site.folder / "project.yaml").write_text(json.dumps(project))
+    found = json.loads(site.run("scale", "--processes", "1,2", "--wait", "--json", seconds=900))
     finals = []
     for point in found["points"]:
-        lines = (tmp_path / "runs" / point["runs"][0]["id"] / "metrics" / "rank-0.jsonl").read_text().splitlines()
+        lines = (site.folder / "runs" / point["runs"][0]["id"] / "metrics" / "rank-0.jsonl").read_text().splitlines()
         finals.append(json.loads(lines[-1]))
     assert [(point["processes"], point["status"]) for point in found["points"]] == [(1, "SUCCEEDED"), (2, "SUCCEEDED")]
     assert [final["rank_sum"] for final in finals] == [1, 3]
     assert min(final["accuracy"] for final in finals) >= 0.97
     assert abs(finals[0]["accuracy"] - finals[1]["accuracy"]) <= 0.01
 
-    run = site.submit(NAME, *words, "--processes", "2", "-p", "epochs=100000", "-p", "checkpoint_every=0")
+    run = site.submit("--processes", "2", "-p", "epochs=100000", "-p", "checkpoint_every=0")
     until(lambda: (run.path / "logs/rank-0.log").exists() and "step 10 " in run.log(), f"training in {run.path}", 400)
-    os.kill(_trainer(run, 1), signal.SIGKILL)
+    os.kill(rank_process(run, 1), signal.SIGKILL)
     killed = time.time()
     state = site.await_state(run, "FAILED", "SUCCEEDED", "TIMEOUT", seconds=180)
     assert (state["state"], state["first_rank"], state["first_signal"]) == ("FAILED", 1, 9), run.log("job")
@@ -199,10 +204,3 @@ def test_its_steps_are_profiled_and_horovods_communication_is_seen(tmp_path: Pat
     assert [each["steps"] for each in told["ranks"]] == [6, 6] and told["remarks"] == []
     assert told["communication"]["seconds"] > 0 and all(each["compute"] > 0 for each in told["ranks"])
     assert not [each["name"] for each in told["operators"] if each["name"].startswith("Horovod")]
-
-
-def _trainer(run: Run, rank: int) -> int:
-    """Return the process of a rank's training."""
-    shell = run.rank_events(rank)[0]["pid"]
-    (found,) = (each for each in children_of(shell) if b"train.py" in command_line(each))
-    return found

@@ -149,7 +149,7 @@ def test_a_chainer_program_trains_with_two_processes(tmp_path: Path) -> None:
 
 @needs_compiler
 def test_a_keras_program_trains_with_horovod(tmp_path: Path) -> None:
-    place, path, epochs = Place(tmp_path, "keras", "loop"), f"{stack('horovod-keras')}/bin", 6
+    place, path, epochs = Place(tmp_path, "keras", "loop"), warm_path("horovod-keras"), 6
     launcher = (f"{path}/horovodrun", "--gloo", "--disable-cache", "-H", "localhost:2", "-np", "2")
     together = place.run(path, *launcher, f"{path}/python", "ported.py")
     accuracy, steps = numbers(together)
