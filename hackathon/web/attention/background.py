@@ -29,7 +29,7 @@ class Background:
                 team = line(run.team) or people.team(run.user)
                 self._failures.setdefault(team, Counter())[run.part] += 1
         self._notes: dict[str, Reply] = {}
-        folders = [(each.path, line(each.team)) for each in source.projects if each.team]
+        folders = [(project.path, line(project.team)) for project in source.projects if project.team]
         for post in board.posts if board is not None else ():
             team = people.team(post.user) or _team_at(post.folder, folders)
             for reply in (*post.answers, post.taken, post.solved) if team else ():
@@ -40,13 +40,13 @@ class Background:
 
     def tutors(self, team: str) -> tuple[str, ...]:
         """Return the names of a team's tutors."""
-        known = self._teams.get(team)
-        return tuple(line(self._people.name(user)) for user in known.tutors) if known is not None else ()
+        entry = self._teams.get(team)
+        return tuple(line(self._people.name(user)) for user in entry.tutors) if entry is not None else ()
 
     def seat(self, team: str) -> str:
         """Return where a team sits, empty when the event does not say."""
-        known = self._teams.get(team)
-        return line(known.seat) if known is not None else ""
+        entry = self._teams.get(team)
+        return line(entry.seat) if entry is not None else ""
 
     def note(self, team: str) -> Note | None:
         """Return what a tutor last wrote to a team, None for nothing."""
@@ -63,14 +63,14 @@ class Background:
         """Return solved posts about the same failure, without the one whose id is `but`."""
         if self._board is None:
             return ()
-        found = [post for post in solved_like(self._board, rule, evidence, SIMILAR + 1) if post.id != but]
-        return tuple(Similar(line(post.title), anchor_of(post.short), _solution(post)) for post in found[:SIMILAR])
+        posts = [post for post in solved_like(self._board, rule, evidence, SIMILAR + 1) if post.id != but]
+        return tuple(Similar(line(post.title), anchor_of(post.short), _solution(post)) for post in posts[:SIMILAR])
 
 
 def _solution(post: Post) -> str:
     """Return the words that solved a post: of who closed it, else the last answer."""
-    said: Sequence[str] = [*(each.text for each in post.answers), post.solved.text if post.solved else ""]
-    return clean.block(next((text for text in reversed(said) if text), ""), SAID)
+    texts: Sequence[str] = [*(answer.text for answer in post.answers), post.solved.text if post.solved else ""]
+    return clean.block(next((text for text in reversed(texts) if text), ""), SAID)
 
 
 def _team_at(folder: str, folders: Sequence[tuple[object, str]]) -> str:

@@ -96,8 +96,8 @@ class NowView:
     @property
     def headline(self) -> str:
         """Who and what needs somebody, in the current language: `4 teams ask · 6 failures`."""
-        told = [message(f"now.head_{kind}", count=count) for kind, count in self.counts if count]
-        return " · ".join(told) or message("now.calm")
+        parts = [message(f"now.head_{kind}", count=count) for kind, count in self.counts if count]
+        return " · ".join(parts) or message("now.calm")
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as JSON values."""
@@ -115,42 +115,42 @@ def now_view(source: Catalog, tutor: str = "") -> NowView:
     """Return who needs help, by urgency, and what goes on well. One pass over all runs, others over recent ones."""
     now = source.now
     midnight = time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1))
-    recent = [each for each in source.summaries if each.state in OPEN or moment(each) > now - RECENT]
+    recent = [run for run in source.summaries if run.state in OPEN or moment(run) > now - RECENT]
     board, problem = problems.read(source)
     people = board.people if board is not None else People(source.event)
-    teams = {line(each.name) for each in source.event.teams if tutor in each.tutors} if source.event else set[str]()
+    teams = {line(team.name) for team in source.event.teams if tutor in team.tutors} if source.event else set[str]()
     if tutor:
-        recent = [each for each in recent if (line(each.team) or people.team(each.user)) in teams]
-    ended = [each for each in recent if each.ended is not None and each.ended >= midnight and each.state not in OPEN]
+        recent = [run for run in recent if (line(run.team) or people.team(run.user)) in teams]
+    ended = [run for run in recent if run.ended is not None and run.ended >= midnight and run.state not in OPEN]
     look = _Look(source, board, people, recent)
-    asked = [look.asked(post) for post in board.of("ask") if not post.solved] if board is not None else []
-    asked = [item for item in asked if not source.team or item.team == source.team]
-    asked = [item for item in asked if not tutor or not item.team or item.team in teams]
-    asked.sort(key=lambda item: (bool(item.helper), item.since or 0.0))
-    troubles = [each for each in look.troubles.all() if each.matter not in look.told]
-    fresh = [each for each in troubles if not each.old(now)]
-    shown, left = look.together(fresh, max(0, MOST - len(asked)))
-    old, _ = look.together([each for each in troubles if each.old(now)], MOST)
-    well = [each for each in recent if each.state in (RUNNING, ENDING) and look.troubles.matter_of(each) is None]
-    counted = {kind: sum(len(each.runs) for each in fresh if each.kind == kind) for kind in KINDS}
-    counted["asked"] = len({item.team or item.person for item in asked})
+    requests = [look.asked(post) for post in board.of("ask") if not post.solved] if board is not None else []
+    requests = [item for item in requests if not source.team or item.team == source.team]
+    requests = [item for item in requests if not tutor or not item.team or item.team in teams]
+    requests.sort(key=lambda item: (bool(item.helper), item.since or 0.0))
+    troubles = [trouble for trouble in look.troubles.all() if trouble.matter not in look.told]
+    fresh = [trouble for trouble in troubles if not trouble.old(now)]
+    matters, left = look.together(fresh, max(0, MOST - len(requests)))
+    old, _ = look.together([trouble for trouble in troubles if trouble.old(now)], MOST)
+    well = [run for run in recent if run.state in (RUNNING, ENDING) and look.troubles.matter_of(run) is None]
+    counted = {kind: sum(len(trouble.runs) for trouble in fresh if trouble.kind == kind) for kind in KINDS}
+    counted["asked"] = len({item.team or item.person for item in requests})
     tutors, account = tutors_of(source.event), people.account(os.geteuid())
     return NowView(
-        items=(*asked[:MOST], *shown),
-        left=max(0, len(asked) - MOST) + left,
-        well=tuple(look.well(each) for each in well[:SHOWN]),
+        items=(*requests[:MOST], *matters),
+        left=max(0, len(requests) - MOST) + left,
+        well=tuple(look.well(run) for run in well[:SHOWN]),
         well_left=max(0, len(well) - SHOWN),
-        running=sum(each.state in (RUNNING, ENDING) for each in recent),
-        queued=sum(each.state in (QUEUED, HELD) for each in recent),
+        running=sum(run.state in (RUNNING, ENDING) for run in recent),
+        queued=sum(run.state in (QUEUED, HELD) for run in recent),
         ended=len(ended),
-        succeeded=sum(each.state == SUCCEEDED for each in ended),
+        succeeded=sum(run.state == SUCCEEDED for run in ended),
         now=now,
         team=source.team,
-        problems=tuple(line(each) for each in (*source.problems, problem) if each),
+        problems=tuple(line(text) for text in (*source.problems, problem) if text),
         empty=not source.summaries,
         counts=tuple(counted.items()),
         old=tuple(old),
-        tutors=tuple((each, line(people.name(each))) for each in tutors),
+        tutors=tuple((user, line(people.name(user))) for user in tutors),
         tutor=tutor,
         me=account if account in tutors else "",
         tutoring=people.is_tutor(os.geteuid()),
@@ -169,7 +169,7 @@ class _Look:
 
     def __init__(self, source: Catalog, board: Board | None, people: People, recent: Sequence[RunEntry]) -> None:
         self._source, self._now, self._people = source, source.now, people
-        self._by_id = {each.id: each for each in reversed(recent)}
+        self._by_id = {run.id: run for run in reversed(recent)}
         self.troubles = Troubles(source, people, recent)
         self.told: set[Matter] = set()
         """Matters that a request is about."""
@@ -179,21 +179,23 @@ class _Look:
     def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
         """Return at most `most` matters, and how many are left; failures of several teams by one cause are one."""
         same: dict[str, list[RunTrouble]] = {}
-        for each in troubles:
-            if each.kind == "failed":
-                same.setdefault(each.matter[2], []).append(each)
+        for trouble in troubles:
+            if trouble.kind == "failed":
+                same.setdefault(trouble.matter[2], []).append(trouble)
         groups: dict[str, list[RunTrouble]] = {}
-        for each in troubles:
-            shared = each.kind == "failed" and len({one.matter[0] for one in same[each.matter[2]]}) >= TOGETHER
-            groups.setdefault(each.matter[2] if shared else "\n".join(each.matter), []).append(each)
-        return [self._group(each) for each in list(groups.values())[:most]], max(0, len(groups) - most)
+        for trouble in troubles:
+            shared = (
+                trouble.kind == "failed" and len({other.matter[0] for other in same[trouble.matter[2]]}) >= TOGETHER
+            )
+            groups.setdefault(trouble.matter[2] if shared else "\n".join(trouble.matter), []).append(trouble)
+        return [self._group(group) for group in list(groups.values())[:most]], max(0, len(groups) - most)
 
     def _group(self, troubles: Sequence[RunTrouble]) -> NowItem:
-        items = tuple(self.item(each) for each in troubles)
+        items = tuple(self.item(trouble) for trouble in troubles)
         first = items[0]
         if len(items) == 1:
             return first
-        latest = max(each.since or 0.0 for each in items)
+        latest = max(item.since or 0.0 for item in items)
         return replace(
             first,
             items=items,
@@ -202,42 +204,42 @@ class _Look:
             age=age(self._now, latest),
             when=clock(self._now, latest),
             id=f"m-{_digest(first.cause)}",
-            more=sum(each.count for each in items) - 1,
+            more=sum(item.count for item in items) - 1,
         )
 
     def item(self, trouble: RunTrouble) -> NowItem:
         """Return what the page says of a trouble."""
         kind, run = trouble.kind, trouble.run
-        said, advice, evidence, place = self._told(kind, run)
+        explanation, advice, evidence, location = self._told(kind, run)
         begin = since(kind, run)
         return NowItem(
             kind=kind,
             **self._who(run),
-            message=said,
+            message=explanation,
             since=begin,
             age=age(self._now, begin),
             when=clock(self._now, begin),
             advice=advice,
             part=line(run.part),
             evidence=evidence,
-            place=place,
+            place=location,
             more=len(trouble.runs) - 1,
             newer=trouble.newer,
             id=f"m-{_digest(*trouble.matter)}",
             cause=line(trouble.matter[2]),
-            runs=tuple(run_line(each, self._people, self._now, kind) for each in trouble.runs[:RUNS]),
+            runs=tuple(run_line(entry, self._people, self._now, kind) for entry in trouble.runs[:RUNS]),
             **self._about(self.troubles.team(run)),
             similar=self._background.similar(run.rule, evidence),
         )
 
     def _told(self, kind: str, run: RunEntry) -> tuple[str, str, str, str]:
         """Return what is the matter with a run, what to do, the line that shows it and the line's place."""
-        told = run.told_in(language()) if kind in ("failed", "stands", "lost") else None
-        said, advice = says(kind, run, self._now)
-        if told is None:
-            return said, advice, "", ""
-        better = clean.block(told.advice, LONGEST) if told.advice else advice
-        return line(told.message), better, line(told.evidence), line(told.place)
+        diagnosis = run.told_in(language()) if kind in ("failed", "stands", "lost") else None
+        explanation, advice = says(kind, run, self._now)
+        if diagnosis is None:
+            return explanation, advice, "", ""
+        better = clean.block(diagnosis.advice, LONGEST) if diagnosis.advice else advice
+        return line(diagnosis.message), better, line(diagnosis.evidence), line(diagnosis.place)
 
     def well(self, run: RunEntry) -> Well:
         """Return the line of a run that is well."""
@@ -256,10 +258,10 @@ class _Look:
         }
 
     def _about(self, team: str) -> dict[str, Any]:
-        known = self._background
+        background = self._background
         return {
-            "tutors": known.tutors(team), "seat": known.seat(team), "note": known.note(team),
-            "history": known.history(team),
+            "tutors": background.tutors(team), "seat": background.seat(team), "note": background.note(team),
+            "history": background.history(team),
         }  # fmt: skip
 
     def asked(self, post: Post) -> NowItem:
@@ -269,18 +271,20 @@ class _Look:
         about |= {"person": line(self._people.name(post.user)), "team": self._people.team(post.user)}
         about["team"] = about["team"] or (self.troubles.team(run) if run is not None else self._team_at(post.folder))
         helper = line(self._people.name(post.taken.user)) if post.taken else ""
-        found = post.finding.spoken() if post.finding else None
-        said, advice = (line(found.message), clean.block(found.advice, LONGEST)) if found else ("", "")
-        evidence, place = (line(found.text), problems.place_of(found.file, found.line)) if found else ("", "")
+        finding = post.finding.spoken() if post.finding else None
+        explanation, advice = (line(finding.message), clean.block(finding.advice, LONGEST)) if finding else ("", "")
+        evidence, location = (
+            (line(finding.text), problems.place_of(finding.file, finding.line)) if finding else ("", "")
+        )
         rule, part, runs = post.rule, line(post.part), tuple[RunEntry, ...]()
         matter = self.troubles.matter_of(run) if run is not None else None
         if run is not None:
             runs = (run,)
         if run is not None and matter is not None:
             self.told.add(matter)
-            runs = (run, *(each for each in self.troubles.runs_of(matter) if each is not run))
-            if found is None or matter[1] not in ("failed", "warned") or run.told is not None:  # what is known by now
-                said, advice, evidence, place = self._told(matter[1], run)
+            runs = (run, *(other for other in self.troubles.runs_of(matter) if other is not run))
+            if finding is None or matter[1] not in ("failed", "warned") or run.told is not None:  # what is known by now
+                explanation, advice, evidence, location = self._told(matter[1], run)
             rule, part = run.rule or rule, line(run.part) or part
         return NowItem(
             kind="asked",
@@ -292,20 +296,20 @@ class _Look:
             advice=advice or ("" if helper else message("now.advice_asked", request=post.short)),
             part=part,
             evidence=evidence,
-            place=place,
+            place=location,
             post=post.short,
             helper=helper,
             more=max(0, len(runs) - 1),
             id=f"m-{_digest(post.id)}",
             anchor=self._anchor(post.short),
             cause=line(matter[2]) if matter is not None else line(rule),
-            finding=said,
+            finding=explanation,
             text=clean.block(post.text, LONGEST),
             post_id=post.id,
             steps=problems.steps_of(post, lambda account: line(self._people.name(account))),
             mine=post.uid == os.geteuid() or self._people.is_tutor(os.geteuid()),
             runs=tuple(
-                run_line(each, self._people, self._now, matter[1] if matter else "failed") for each in runs[:RUNS]
+                run_line(entry, self._people, self._now, matter[1] if matter else "failed") for entry in runs[:RUNS]
             ),
             **self._about(about["team"]),
             similar=self._background.similar(rule, evidence, post.id),
@@ -319,7 +323,7 @@ class _Look:
 
     def _team_at(self, folder: str) -> str:
         """Return the team of the project that a folder lies in, empty for none."""
-        inside = (each.team for each in self._source.projects if f"{folder}/".startswith(f"{each.path}/"))
+        inside = (project.team for project in self._source.projects if f"{folder}/".startswith(f"{project.path}/"))
         return line(next(inside, "")) if folder else ""
 
 

@@ -116,4 +116,4 @@ class NowItem:
     @property
     def count(self) -> int:
         """How many runs it is about; of a request 0 to all of them."""
-        return sum(each.count for each in self.items) or bool(self.run) + self.more
+        return sum(item.count for item in self.items) or bool(self.run) + self.more

@@ -44,24 +44,24 @@ class Troubles:
         self._source, self._now, self._people = source, source.now, people
         self._good: dict[tuple[str, str, str], float] = {}
         self._newer: dict[tuple[str, str, str], RunEntry] = {}
-        for each in recent:
-            created = each.created or 0.0
-            if each.state == SUCCEEDED:
-                self._good[_same(each)] = max(created, self._good.get(_same(each), 0.0))
-            elif each.state in OPEN:
-                other = self._newer.get(_same(each))
+        for run in recent:
+            created = run.created or 0.0
+            if run.state == SUCCEEDED:
+                self._good[_same(run)] = max(created, self._good.get(_same(run), 0.0))
+            elif run.state in OPEN:
+                other = self._newer.get(_same(run))
                 if other is None or created > (other.created or 0.0):
-                    self._newer[_same(each)] = each
+                    self._newer[_same(run)] = run
         self._groups: dict[Matter, list[RunEntry]] = {}
         self._matters: dict[tuple[str, str], Matter] = {}
-        for each in recent:
-            if each.state == CANCELLED or (each.state == SUCCEEDED and moment(each) < self._now - SILENT):
+        for run in recent:
+            if run.state == CANCELLED or (run.state == SUCCEEDED and moment(run) < self._now - SILENT):
                 continue  # most runs: nothing is to be found
-            kind = self._kind(each)
+            kind = self._kind(run)
             if kind:
-                matter = (self.team(each) or each.project, kind, cause_of(kind, each))
-                self._groups.setdefault(matter, []).append(each)
-                self._matters[each.project, each.id] = matter
+                matter = (self.team(run) or run.project, kind, cause_of(kind, run))
+                self._groups.setdefault(matter, []).append(run)
+                self._matters[run.project, run.id] = matter
 
     def team(self, run: RunEntry) -> str:
         """Return a run's team as it is shown, empty for none."""
@@ -84,27 +84,27 @@ class Troubles:
 
     def all(self) -> list[RunTrouble]:
         """Return all trouble, the most urgent first."""
-        made: list[RunTrouble] = []
+        troubles: list[RunTrouble] = []
         for kind in KINDS:
             matters = [matter for matter in self._groups if matter[1] == kind]
             if kind == "failed":
-                made += self._failed(matters)
+                troubles += self._failed(matters)
             else:
-                found = [self._trouble(_oldest(kind, self._groups[each]), each) for each in matters]
-                made += sorted(found, key=lambda each: since(each.kind, each.run) or 0.0)
-        return made
+                batch = [self._trouble(_oldest(kind, self._groups[matter]), matter) for matter in matters]
+                troubles += sorted(batch, key=lambda trouble: since(trouble.kind, trouble.run) or 0.0)
+        return troubles
 
     def _failed(self, matters: Iterable[Matter]) -> list[RunTrouble]:
         """Return failures: those without a newer try first, of each team the last one before further ones."""
-        latest = [self._trouble(max(self._groups[each], key=moment), each) for each in matters]
-        latest.sort(key=lambda each: -moment(each.run))
+        latest = [self._trouble(max(self._groups[matter], key=moment), matter) for matter in matters]
+        latest.sort(key=lambda trouble: -moment(trouble.run))
         nth: dict[str, int] = {}
         ranked: list[tuple[bool, int, RunTrouble]] = []
         for trouble in latest:
             team = trouble.matter[0]
             nth[team] = nth.get(team, -1) + 1
             ranked.append((bool(trouble.newer), nth[team], trouble))
-        return [trouble for *_, trouble in sorted(ranked, key=lambda each: each[:2])]
+        return [trouble for *_, trouble in sorted(ranked, key=lambda entry: entry[:2])]
 
     def _trouble(self, run: RunEntry, matter: Matter) -> RunTrouble:
         newer = self._newer.get(_same(run)) if matter[1] == "failed" else None
@@ -125,10 +125,10 @@ def cause_of(kind: str, run: RunEntry) -> str:
         return kind
     if run.rule and run.rule not in ANY_FAILURE:
         return run.rule
-    told = run.told_in("en")
-    if told is None:
+    diagnosis = run.told_in("en")
+    if diagnosis is None:
         return f"{run.state} {run.project} {run.id}"
-    return f"{run.state} {run.part} {_words(told.evidence or told.message)}"
+    return f"{run.state} {run.part} {_words(diagnosis.evidence or diagnosis.message)}"
 
 
 @lru_cache(4096)

@@ -84,9 +84,9 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
     cleaner = Cleaner(mask, group)
     content = Content()
     for name in ("job.sh", "rank.sh"):
-        found = _read(run.files, name)
-        if found is not None:
-            content.files[name] = cleaner.content(found[0].replace(b"\0", b"?"))
+        script = _read(run.files, name)
+        if script is not None:
+            content.files[name] = cleaner.content(script[0].replace(b"\0", b"?"))
             content.executable.add(name)
     request = _request(record, cleaner, publish)
     content.files["request.json"] = _dump(request)
@@ -127,32 +127,32 @@ def pack(content: Content) -> bytes:
 
 def _request(record: RunRecord, cleaner: Cleaner, publish: "Publish") -> dict[str, Any]:
     """Return `request.json` for others: masked; folders only by name, no group unless groups may go out."""
-    given = record.raw
-    kept = {name: value for name, value in given.items() if name != "shared"}  # folders of this machine
-    kept["source"] = Path(record.source).name
+    request = record.raw
+    fields = {name: value for name, value in request.items() if name != "shared"}  # folders of this machine
+    fields["source"] = Path(record.source).name
     if not publish.groups:
-        kept |= dict.fromkeys(_FROM_CLUSTER)
+        fields |= dict.fromkeys(_FROM_CLUSTER)
     if not publish.teams:
-        kept["team"] = None
-    built = kept.get("python_environment")
+        fields["team"] = None
+    built = fields.get("python_environment")
     if isinstance(built, dict):
-        kept["python_environment"] = {**built, "path": Path(str(built.get("path") or "")).name}
-    cleaned: dict[str, Any] = cleaner.value(kept)
-    known = shipped_hashes(record.recipe)
+        fields["python_environment"] = {**built, "path": Path(str(built.get("path") or "")).name}
+    cleaned: dict[str, Any] = cleaner.value(fields)
+    hashes = shipped_hashes(record.recipe)
     names = _TERMS
-    if "recipe.yaml" in known:  # words of this toolkit name nobody, even where a user is called like one of them
+    if "recipe.yaml" in hashes:  # words of this toolkit name nobody, even where a user is called like one of them
         names |= {"recipe", *(["name"] if record.name == record.recipe else [])}
         cleaned["parameters"] = {name: cleaner.entry(name, value) for name, value in record.parameters.items()}
-        words = given.get("command")
+        words = request.get("command")
         if isinstance(words, list):
             options = {f"--{name.replace('_', '-')}" for name in cleaned["parameters"]}
-            kept_words = {"python", *known, *options}
+            kept_words = {"python", *hashes, *options}
             cleaned["command"] = [
                 word if isinstance(word, str) and word in kept_words else cleaner.word(before, word)
                 for before, word in zip(("", *words), words, strict=False)
             ]
     for name in names:
-        word = given.get(name)
+        word = request.get(name)
         if name not in _TERMS or word is None or (isinstance(word, str) and word in _WORDS):
             cleaned[name] = word
     return cleaned
@@ -162,10 +162,10 @@ def _source(
     run: RunDirectory, record: RunRecord, cleaner: Cleaner, publish: "Publish", content: Content
 ) -> dict[str, Any]:
     """Add the program's files and their record to a crate; return what its list says of them."""
-    found = _read(run.files, "source.json")
-    known = _object(found[0]) if found else {}
-    names = {**_mapping(known.get("files")), **_mapping(known.get("added"))}
-    recorded = bool(known) and not record.in_place
+    file = _read(run.files, "source.json")
+    manifest = _object(file[0]) if file else {}
+    names = {**_mapping(manifest.get("files")), **_mapping(manifest.get("added"))}
+    recorded = bool(manifest) and not record.in_place
     own: dict[str, str] = {}
     sources: dict[str, snapshot.SnapshotFile] = {}
     public = shipped_hashes(record.recipe)
@@ -179,44 +179,44 @@ def _source(
         if now not in public.values() and (not publish.source or (b"\0" in raw and cleaner.finds(raw))):
             content.left_out.append(cleaner.name(name))
             continue
-        place = name if now == public.get(name) else _free(cleaner.name(name), own)
-        own[place] = name
-        kept = raw if now in public.values() else cleaner.program(name, raw)
+        path = name if now == public.get(name) else _free(cleaner.name(name), own)
+        own[path] = name
+        data = raw if now in public.values() else cleaner.program(name, raw)
         if now != then:
-            content.altered.append(place)
-        if kept != raw or place != name:
-            content.masked.append(place)
-        content.files[f"source/{place}"] = kept
+            content.altered.append(path)
+        if data != raw or path != name:
+            content.masked.append(path)
+        content.files[f"source/{path}"] = data
         if executable:
-            content.executable.add(f"source/{place}")
-        if name in _mapping(known.get("files")):
-            sources[place] = snapshot.SnapshotFile(kept, hashlib.sha256(kept).hexdigest(), executable)
+            content.executable.add(f"source/{path}")
+        if name in _mapping(manifest.get("files")):
+            sources[path] = snapshot.SnapshotFile(data, hashlib.sha256(data).hexdigest(), executable)
     links = {
         cleaner.name(name): cleaner.text(str(target))
-        for name, target in (_mapping(known.get("links")) if publish.source and recorded else {}).items()
+        for name, target in (_mapping(manifest.get("links")) if publish.source and recorded else {}).items()
     }
     if not publish.source and recorded:
-        content.left_out += [cleaner.name(name) for name in _mapping(known.get("links"))]
-    here = snapshot.Source(run.path, sources, links)
+        content.left_out += [cleaner.name(name) for name in _mapping(manifest.get("links"))]
+    source = snapshot.Source(run.path, sources, links)
     content.files["source.json"] = _dump(
         {
-            "folder": cleaner.text(Path(str(known.get("folder") or "")).name),
+            "folder": cleaner.text(Path(str(manifest.get("folder") or "")).name),
             "in_place": record.in_place,
-            "digest": known.get("digest"),
-            "files": {place: then for place, name in own.items() if (then := _mapping(known.get("files")).get(name))},
+            "digest": manifest.get("digest"),
+            "files": {path: then for path, name in own.items() if (then := _mapping(manifest.get("files")).get(name))},
             "links": links,
-            "added": {place: then for place, name in own.items() if (then := _mapping(known.get("added")).get(name))},
-            "git": cleaner.value(known.get("git")),
+            "added": {path: then for path, name in own.items() if (then := _mapping(manifest.get("added")).get(name))},
+            "git": cleaner.value(manifest.get("git")),
         }
     )
     return {
         "complete": recorded and not content.left_out,
-        "digest_as_run": known.get("digest"),
-        "digest": here.digest if sources else None,
+        "digest_as_run": manifest.get("digest"),
+        "digest": source.digest if sources else None,
         "masked": sorted(content.masked),
         "altered": sorted(content.altered),
         "left_out": sorted(content.left_out),
-        "outside": sorted(cleaner.name(name) for name in _mapping(known.get("outside"))),
+        "outside": sorted(cleaner.name(name) for name in _mapping(manifest.get("outside"))),
     }
 
 
@@ -227,8 +227,8 @@ def shipped_hashes(recipe: str) -> dict[str, str]:
     paths = {snapshot.RUNTIME: runtime_file()}
     paths |= {path.name: path for path in shipped("recipes", SHARED).iterdir() if path.is_file()}
     if recipe and "/" not in recipe and not recipe.startswith(".") and (folder / "recipe.yaml").is_file():
-        found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-        paths |= {str(path.relative_to(folder)): path for path in found}
+        files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        paths |= {str(path.relative_to(folder)): path for path in files}
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths.items()}
 
 
@@ -238,9 +238,9 @@ def _result(run: RunDirectory, record: RunRecord) -> dict[str, Any]:
     final = read_final(run)
     status = RunStatus.from_final(run.id, final) if final else decide(markers, None, run_id=run.id)
     try:
-        found = final_numbers(run.path, record, over=status.state not in OPEN)
+        numbers = final_numbers(run.path, record, over=status.state not in OPEN)
     except RequestError:
-        found = Numbers(whole=False, metric=record.metric, unit=metric_unit(record.metrics, record.metric))
+        numbers = Numbers(whole=False, metric=record.metric, unit=metric_unit(record.metrics, record.metric))
     started = finite(status.t_started) or markers.started
     ended = finite(status.t_ended) or markers.ended
     return {
@@ -253,24 +253,26 @@ def _result(run: RunDirectory, record: RunRecord) -> dict[str, Any]:
         "seconds": round(ended - started, 3) if started and ended and ended >= started else None,
         "processes": record.processes or None,
         "nodes": record.nodes or None,
-        "metric": found.metric,
-        "unit": found.unit,
+        "metric": numbers.metric,
+        "unit": numbers.unit,
         "check": record.check.to_json() if record.check else None,
-        "metrics": {key: value if math.isfinite(value) else str(value) for key, value in sorted(found.values.items())},
+        "metrics": {
+            key: value if math.isfinite(value) else str(value) for key, value in sorted(numbers.values.items())
+        },
         "texts": dict(sorted(final_texts(run.path).items())),
     }
 
 
 def _environments(run: GuardedFolder) -> list[dict[str, Any]]:
     """Return what the hosts ran with, each different one once."""
-    found: dict[str, dict[str, Any]] = {}
+    hosts: dict[str, dict[str, Any]] = {}
     for name in [name for name in run.names("env") if name.endswith(".json")]:
         entry = _read(run, f"env/{name}")
         value = _object(entry[0]) if entry else {}
-        own = {key: each for key, each in value.items() if key not in ("host", "kernel", "interfaces")}
+        own = {key: fact for key, fact in value.items() if key not in ("host", "kernel", "interfaces")}
         if value:
-            found.setdefault(json.dumps(own, sort_keys=True), value)
-    return list(found.values())
+            hosts.setdefault(json.dumps(own, sort_keys=True), value)
+    return list(hosts.values())
 
 
 def _logs(run: GuardedFolder, cleaner: Cleaner, content: Content) -> None:

@@ -57,23 +57,23 @@ def metadata(
          **_unit(key, request)}
         for key, value in sorted({**result["metrics"], **result["texts"]}.items())
     ]  # fmt: skip
-    outputs = sorted(each for each in files if each == RESULT or each.startswith(("env/", "logs/")))
-    inputs = sorted(each for each in files if each not in outputs)
+    outputs = sorted(path for path in files if path == RESULT or path.startswith(("env/", "logs/")))
+    inputs = sorted(path for path in files if path not in outputs)
     action = {
         "@id": f"#{quote(run)}",
         "@type": "CreateAction",
         "name": name,
         "description": shlex.join(str(word) for word in request.get("command") or ()),
         "instrument": _ids(software),
-        "object": [*(_id(each) for each in inputs), *_ids(parameters)],
-        "result": [*(_id(each) for each in outputs), *_ids(numbers)],
+        "object": [*(_id(path) for path in inputs), *_ids(parameters)],
+        "result": [*(_id(path) for path in outputs), *_ids(numbers)],
         **_times(result),
     }
     team = facts.get("team")
     agents = [{"@id": "#team", "@type": "Organization", "name": str(team)}] if team else []
     if agents:
         action["agent"] = {"@id": "#team"}
-    licence = next((each for each in inputs if each in ("source/LICENSE", "source/LICENSE.txt", "source/COPYING")), "")
+    licence = next((path for path in inputs if path in ("source/LICENSE", "source/LICENSE.txt", "source/COPYING")), "")
     root = {
         "@id": "./",
         "@type": "Dataset",
@@ -82,7 +82,7 @@ def metadata(
         "description": f"Run {run}, recorded so that it can be run again: `hackathon rerun FILE`.",
         "datePublished": result.get("ended") or _date(facts["created"]),
         "license": _id(licence) if licence else "No license is stated; ask the authors before using it otherwise.",
-        "hasPart": [_id(each) for each in sorted((*files, "hackathon.json"))],
+        "hasPart": [_id(path) for path in sorted((*files, "hackathon.json"))],
         "mentions": {"@id": action["@id"]},
     }
     graph = [
@@ -94,12 +94,12 @@ def metadata(
         *software,
         *parameters,
         *numbers,
-        *(_file(each, files[each], about["files"].get(each), each == program) for each in sorted(files)),
+        *(_file(path, files[path], about["files"].get(path), path == program) for path in sorted(files)),
         {"@id": "hackathon.json", "@type": "File", "name": "hackathon.json", "encodingFormat": "application/json",
          "description": "list of the files with their hashes, and what masking changed"},
     ]  # fmt: skip
     context = json.dumps([f"{SPECIFICATION}/context", TERMS])
-    entities = ",\n".join(json.dumps(each, ensure_ascii=False, allow_nan=False) for each in graph)
+    entities = ",\n".join(json.dumps(entity, ensure_ascii=False, allow_nan=False) for entity in graph)
     return f'{{"@context": {context},\n"@graph": [\n{entities}\n]}}\n'.encode("utf-8", "replace")
 
 
@@ -125,14 +125,14 @@ def _software(
 ) -> list[dict[str, Any]]:
     """Return the toolkit, Python and the framework, with the versions that the first host reported."""
     first = environments[0] if environments else {}
-    found = [
+    entities = [
         {"@id": "#hackathon", "@type": "SoftwareApplication", "name": "hackathon",
          "softwareVersion": str(request.get("toolkit_version") or about["toolkit_version"]),
          "description": "made the job script and submitted it"},
     ]  # fmt: skip
     python = str(first.get("python") or "").split(" ")[0]
     if python:
-        found.append(
+        entities.append(
             {"@id": "https://www.python.org/", "@type": "SoftwareApplication", "name": "Python",
              "url": "https://www.python.org/", "softwareVersion": python}
         )  # fmt: skip
@@ -146,20 +146,20 @@ def _software(
         version = packages.get(framework) if isinstance(packages, dict) else None
         if version:
             entity["softwareVersion"] = str(version)
-        found.append(entity)
-    return found
+        entities.append(entity)
+    return entities
 
 
 def _times(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return times and status of the action; a run that goes on is active."""
     kind = "Active" if result["open"] else _STATES.get(result["state"], "Failed")
-    found: dict[str, Any] = {"actionStatus": {"@id": f"http://schema.org/{kind}ActionStatus"}}
+    times: dict[str, Any] = {"actionStatus": {"@id": f"http://schema.org/{kind}ActionStatus"}}
     for name, key in (("startTime", "started"), ("endTime", "ended")):
         if result.get(key):
-            found[name] = result[key]
+            times[name] = result[key]
     if kind == "Failed":
-        found["error"] = " ".join(filter(None, (result["state"], result["reason"])))
-    return found
+        times["error"] = " ".join(filter(None, (result["state"], result["reason"])))
+    return times
 
 
 def _program(request: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
@@ -186,4 +186,4 @@ def _id(name: str) -> dict[str, str]:
 
 
 def _ids(entities: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [{"@id": each["@id"]} for each in entities]
+    return [{"@id": entity["@id"]} for entity in entities]

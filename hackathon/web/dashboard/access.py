@@ -98,13 +98,13 @@ class Access:
         return named_by(values, self.names, self.any_number)
 
     async def _enter(self, scope: Scope, send: Send) -> None:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
-        if len(given) != 1 or not same(given[0], self.token):
+        tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])
+        if len(tokens) != 1 or not same(tokens[0], self.token):
             await refuse(send, 403, "This token is wrong or old: open the address that `hackathon dashboard` printed.")
             return
         extra = [(b"location", b"/")]
-        known = self.writes and self._browser([value for name, value in scope["headers"] if name == b"cookie"])
-        if self.writes and not known:
+        browser = self.writes and self._browser([value for name, value in scope["headers"] if name == b"cookie"])
+        if self.writes and not browser:
             if self._entered:
                 await refuse(send, 403, "Another browser has used this token; this dashboard is for one person.")
                 return
@@ -112,7 +112,7 @@ class Access:
                 await refuse(send, 405, "Only GET.", [(b"allow", b"GET")])
                 return
             self._entered = True
-        if not known:
+        if not browser:
             extra.append((b"set-cookie", self._cookie_of(secrets.token_hex(8))))
         await refuse(send, 303, "", extra)
 
@@ -133,9 +133,9 @@ class Access:
         return None
 
 
-def same(given: str, secret: str) -> bool:
+def same(text: str, secret: str) -> bool:
     """Return whether two texts are the same, in a time that does not tell where they differ."""
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), secret.encode())
+    return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), secret.encode())
 
 
 def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = False) -> bool:
@@ -156,8 +156,8 @@ def same_origin(headers: Sequence[Header]) -> bool:
     A request that says neither its origin nor how its page is related to ours is none of a browser of today.
     """
     host, origins, sites = (
-        [value.lower() for name, value in headers if name == wanted]
-        for wanted in (b"host", b"origin", b"sec-fetch-site")
+        [value.lower() for name, value in headers if name == header]
+        for header in (b"host", b"origin", b"sec-fetch-site")
     )
     if len(host) != 1 or len(origins) > 1 or len(sites) > 1 or not (origins or sites):
         return False
@@ -181,9 +181,9 @@ def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
 
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
-            kept = list(message.get("headers", ()))
-            names = {name.lower() for name, _ in kept}
-            message = {**message, "headers": [*kept, *(pair for pair in headers if pair[0] not in names)]}
+            own_headers = list(message.get("headers", ()))
+            names = {name.lower() for name, _ in own_headers}
+            message = {**message, "headers": [*own_headers, *(pair for pair in headers if pair[0] not in names)]}
         await send(message)
 
     return answer

@@ -70,14 +70,14 @@ class FormDone:
 
 def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, FormWish]:
     """Return the token and the wish in a form's fields. Raises FormRefused for anything that no form of ours sends."""
-    given = dict(pairs)
-    if len(given) != len(pairs) or not FIELDS.issuperset(given) or given.get("act") not in ACTS:
+    fields = dict(pairs)
+    if len(fields) != len(pairs) or not FIELDS.issuperset(fields) or fields.get("act") not in ACTS:
         raise FormRefused(400, "broken")
-    if len(given.get("text", "")) > LONGEST:
+    if len(fields.get("text", "")) > LONGEST:
         raise FormRefused(413, "large")
-    texts = {name: given.get(name, "") for name in ("back", "post", "run", "wanted")}
-    text = given.get("text", "").replace("\r\n", "\n").strip()
-    return given.get("token", ""), FormWish(given["act"], text=text, sure=given.get("sure") == "yes", **texts)
+    texts = {name: fields.get(name, "") for name in ("back", "post", "run", "wanted")}
+    text = fields.get("text", "").replace("\r\n", "\n").strip()
+    return fields.get("token", ""), FormWish(fields["act"], text=text, sure=fields.get("sure") == "yes", **texts)
 
 
 def perform(wish: FormWish, source: Catalog) -> FormDone:
@@ -109,19 +109,19 @@ def own(run: RunEntry) -> bool:
 
 
 def _reply(wish: FormWish, board: Board) -> FormDone:
-    found = next((each for each in board.posts if each.id == wish.post), None)
-    if found is None:
+    post = next((post for post in board.posts if post.id == wish.post), None)
+    if post is None:
         raise FormRefused(404, "no_post")
-    anchor, said = anchor_of(found.short), f"said_{wish.act}"
-    before = {"take": found.taken, "solve": found.solved}.get(wish.act)
+    anchor, key = anchor_of(post.short), f"said_{wish.act}"
+    before = {"take": post.taken, "solve": post.solved}.get(wish.act)
     if before is not None:
-        said = f"said_{wish.act}_before" if before.uid != os.geteuid() else said
+        key = f"said_{wish.act}_before" if before.uid != os.geteuid() else key
         if not wish.text:  # what was done twice at the same moment is done; words that were typed are kept
-            return FormDone(said, anchor)
+            return FormDone(key, anchor)
     if wish.act == "answer" and not wish.text:
         raise RequestError("board.no_text")
-    reply(board, found, wish.act, wish.text)
-    return FormDone(said, anchor)
+    reply(board, post, wish.act, wish.text)
+    return FormDone(key, anchor)
 
 
 def _post(wish: FormWish, source: Catalog) -> FormDone:
@@ -143,7 +143,7 @@ def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
         raise FormRefused(400, "broken")
     board = board_now(source)
     words = "\n\n".join(filter(None, [message(f"act.please_{wish.wanted}", run=clean_line(run.id)), wish.text]))
-    about = [each for each in board.of("ask") if each.run == run.id and not each.solved]
+    about = [post for post in board.of("ask") if post.run == run.id and not post.solved]
     if about:
         reply(board, about[-1], "answer", words)
         return FormDone("said_tell", anchor_of(about[-1].short))
@@ -154,22 +154,25 @@ def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
 
 def attached(run: RunEntry) -> Attached | None:
     """Return a run's cause as a post carries it, None of a run that was not diagnosed."""
-    told = run.told_in(language())
-    if told is None:
+    diagnosis = run.told_in(language())
+    if diagnosis is None:
         return None
-    file, _, number = told.place.rpartition(":")
+    file, _, number = diagnosis.place.rpartition(":")
     return Attached(
         rule=clean_line(run.rule),
         part=clean_line(run.part),
         level="root",
-        message=clean_line(told.message),
-        advice=told.advice[:LONGEST],
-        file=clean_line(file if number.isdecimal() else told.place),
+        message=clean_line(diagnosis.message),
+        advice=diagnosis.advice[:LONGEST],
+        file=clean_line(file if number.isdecimal() else diagnosis.place),
         line=int(number) if number.isdecimal() and len(number) < 10 else None,
-        text=clean_line(told.evidence),
+        text=clean_line(diagnosis.evidence),
         rank=run.rank,
         host=clean_line(run.host),
-        said={code: (clean_line(each.message), each.advice[:LONGEST]) for code, each in (run.told or {}).items()},
+        said={
+            code: (clean_line(translation.message), translation.advice[:LONGEST])
+            for code, translation in (run.told or {}).items()
+        },
     )
 
 
@@ -190,5 +193,5 @@ def _command(run: RunEntry, verb: str) -> None:
     except OSError as error:
         raise HackathonError("act.command_failed", run=run.id, reason=error.strerror or error) from None
     if done.returncode:
-        said = without_escapes((done.stderr or done.stdout).decode("utf-8", "replace")).strip()
-        raise HackathonError("act.command_failed", run=run.id, reason=clean.block(said[-SAID:], SAID))
+        output = without_escapes((done.stderr or done.stdout).decode("utf-8", "replace")).strip()
+        raise HackathonError("act.command_failed", run=run.id, reason=clean.block(output[-SAID:], SAID))

@@ -69,7 +69,7 @@ class Crowd:
         while len(self._waiting) > self.most:
             # Those that came since the last look count as one account: their oldest had the time to ask.
             [(account, _)] = Counter(self._waiting.values()).most_common(1)
-            self._close(next(each for each, whose in self._waiting.items() if whose == account))
+            self._close(next(connection for connection, whose in self._waiting.items() if whose == account))
 
     def left(self, transport: asyncio.Transport) -> None:
         """Count a connection no more: it has asked something, or it is gone."""
@@ -77,17 +77,19 @@ class Crowd:
 
     def _look(self) -> None:
         """See whose the connections are, and close the oldest of those who have too many."""
-        ports = {each.get_extra_info("sockname")[1] for each in self._waiting if _peer(each) is not None}
-        known = {port: owners(port) for port in ports}
+        ports = {
+            connection.get_extra_info("sockname")[1] for connection in self._waiting if _peer(connection) is not None
+        }
+        uids = {port: owners(port) for port in ports}
         of: defaultdict[int | str, list[asyncio.Transport]] = defaultdict(list)
-        for each in self._waiting:
-            peer = _peer(each)
+        for connection in self._waiting:
+            peer = _peer(connection)
             if peer is not None:  # who comes from another machine is known by its address
-                self._waiting[each] = known[each.get_extra_info("sockname")[1]].get(peer, peer[0])
-            of[self._waiting[each]].append(each)
+                self._waiting[connection] = uids[connection.get_extra_info("sockname")[1]].get(peer, peer[0])
+            of[self._waiting[connection]].append(connection)
         for theirs in of.values():
-            for each in theirs[: max(0, len(theirs) - self.each)]:
-                self._close(each)
+            for connection in theirs[: max(0, len(theirs) - self.each)]:
+                self._close(connection)
 
     def _close(self, transport: asyncio.Transport) -> None:
         del self._waiting[transport]
@@ -105,14 +107,14 @@ def owners(port: int) -> dict[Peer, int]:
 
     Empty where the system does not tell.
     """
-    found: dict[Peer, int] = {}
+    uids: dict[Peer, int] = {}
     end = f":{port:04X}"
     for table in TABLES:
         with contextlib.suppress(OSError), table.open(encoding="ascii", errors="replace") as lines:
             for local, uid in _rows(lines, end):
                 address, _, number = local.rpartition(":")
-                found[_address(address), int(number, 16)] = uid
-    return found
+                uids[_address(address), int(number, 16)] = uid
+    return uids
 
 
 def _rows(lines: Iterator[str], end: str) -> Iterator[tuple[str, int]]:

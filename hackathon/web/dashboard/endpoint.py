@@ -67,9 +67,9 @@ def closed_folder(folder: Path) -> Path:
         raise RequestError("dashboard.no_folder", path=folder, reason=error.strerror or error) from None
 
 
-def default_socket(what: str) -> Path:
+def default_socket(subject: str) -> Path:
     """Return the socket's path for what is shown: the same for the same folders, so that two do not run unnoticed."""
-    return own_folder() / f"dashboard-{hashlib.sha256(os.fsencode(what)).hexdigest()[:8]}.sock"
+    return own_folder() / f"dashboard-{hashlib.sha256(os.fsencode(subject)).hexdigest()[:8]}.sock"
 
 
 @contextlib.contextmanager
@@ -127,10 +127,10 @@ def _only_one(path: Path) -> Iterator[None]:
 
 def _remove_stale(path: Path) -> None:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return
-    if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
+    if not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid():
         raise RequestError("dashboard.no_socket_there", path=path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
         trial.settimeout(2.0)
@@ -184,14 +184,14 @@ def listening(address: str, port: int, *, alone: bool = False) -> Iterator[socke
 
     `alone`: on a loopback address it accepts this account's processes only.
     """
-    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, where = found[0]
+    addresses = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, endpoint = addresses[0]
     # asyncio switches Nagle's algorithm off only where a socket says that it is TCP; with it, the second packet of an
     # answer waits for a delayed acknowledgement, about 40 ms, on every connection that is kept open
-    local = ipaddress.ip_address(str(where[0]).partition("%")[0]).is_loopback
+    local = ipaddress.ip_address(str(endpoint[0]).partition("%")[0]).is_loopback
     with (OwnSocket if alone and local else socket.socket)(family, kind, protocol) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(where)
+        listener.bind(endpoint)
         listener.listen(BACKLOG)
         yield listener
 

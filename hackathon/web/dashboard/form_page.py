@@ -43,7 +43,7 @@ class PageMaker(Protocol):
 
     pages: Pages
 
-    def rendered(self, template: str, language: str, seen: str = "", **values: object) -> bytes: ...
+    def rendered(self, template: str, language: str, revision: str = "", **values: object) -> bytes: ...
 
 
 class FormPage:
@@ -66,9 +66,9 @@ class FormPage:
         """Return a page with a token for its forms, and with what became of the form before."""
         if not self.writes:
             return page
-        said = parse_qs(query.decode("latin-1")).get("said", [""])[0]
+        outcome = parse_qs(query.decode("latin-1")).get("said", [""])[0]
         with speaking(language):
-            words = str(escape(message(f"act.said_{said}"))) if said in SAID else ""
+            words = str(escape(message(f"act.said_{outcome}"))) if outcome in SAID else ""
         token = self._guard.token(session)
         return page.replace(self.token_mark.encode(), token.encode()).replace(self.said_mark.encode(), words.encode())
 

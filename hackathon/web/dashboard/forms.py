@@ -13,9 +13,9 @@ FORM = "application/x-www-form-urlencoded"
 class FormRefused(Exception):
     """A request that is not what a form of ours sends: its status and a word for what is wrong."""
 
-    def __init__(self, status: int, what: str) -> None:
-        super().__init__(what)
-        self.status, self.what = status, what
+    def __init__(self, status: int, problem: str) -> None:
+        super().__init__(problem)
+        self.status, self.what = status, problem
 
 
 async def read_body(receive: Receive, limit: int, seconds: float) -> bytes | None:
@@ -48,8 +48,8 @@ def check_type(scope: Scope) -> None:
     kinds = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"content-type"]
     if len(kinds) != 1 or any(name == b"content-encoding" for name, _ in scope["headers"]):
         raise FormRefused(415, "broken")
-    kind, _, rest = kinds[0].partition(";")
-    charset = rest.strip().removeprefix("charset=").strip('"')
+    kind, _, parameters = kinds[0].partition(";")
+    charset = parameters.strip().removeprefix("charset=").strip('"')
     if kind.strip() != FORM or charset not in ("", "utf-8", "utf8"):
         raise FormRefused(415, "broken")
 

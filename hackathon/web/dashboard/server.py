@@ -121,9 +121,9 @@ class Dashboard:
     async def _page(self, path: str, query: bytes, preferred: str, session: str) -> Response:
         address = address_of(path, query)
         if address is None:
-            _, _, rest = path.partition("/")
-            code = rest.partition("/")[0]
-            if code in LANGUAGES and rest in (code, f"{code}/"):
+            _, _, tail = path.partition("/")
+            code = tail.partition("/")[0]
+            if code in LANGUAGES and tail in (code, f"{code}/"):
                 return RedirectResponse(f"/{code}/now", 303)
             return self.trouble(404, code if code in LANGUAGES else preferred, session)
         try:
@@ -138,10 +138,10 @@ class Dashboard:
 
     def _short(self, part: str, language: str) -> Response:
         """Lead to the run that a part of an id names, to the list of those that it may mean, or to none."""
-        found = self.pages.watch.source().named(part)
-        if len(found) == 1:
-            return RedirectResponse(address_to(language, "run", run_key(found[0])), 303)
-        if not found:
+        runs = self.pages.watch.source().named(part)
+        if len(runs) == 1:
+            return RedirectResponse(address_to(language, "run", run_key(runs[0])), 303)
+        if not runs:
             return self.trouble(404, language)
         return RedirectResponse(address_to(language, "runs", "", (("find", part),)), 303)
 
@@ -152,12 +152,12 @@ class Dashboard:
             except (HackathonError, OSError):  # pages do without scripts
                 return self.trouble(404, preferred)
         # These are the program's own and hold nothing of the runs: a browser may keep them.
-        kept = {"cache-control": "private, max-age=3600"}
-        return Response(self._files[name], headers=kept, media_type=TYPES[Path(name).suffix])
+        headers = {"cache-control": "private, max-age=3600"}
+        return Response(self._files[name], headers=headers, media_type=TYPES[Path(name).suffix])
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = parse_qs(scope["query_string"].decode("latin-1"), errors="surrogateescape")
-        path, _, query = given.get("page", [""])[0].partition("?")
+        fields = parse_qs(scope["query_string"].decode("latin-1"), errors="surrogateescape")
+        path, _, query = fields.get("page", [""])[0].partition("?")
         address = address_of(path, query.encode("utf-8", "surrogateescape"))
         if address is None:
             await Response("no such page\n", 404, media_type="text/plain")(scope, receive, send)
@@ -177,7 +177,7 @@ class Dashboard:
         last = [value.decode("latin-1") for name, value in scope["headers"] if name == b"last-event-id"]
         self._streams[browser] += 1
         try:
-            await stream(self.pages, address, last[0] if last else given.get("seen", [""])[0], receive, send)
+            await stream(self.pages, address, last[0] if last else fields.get("seen", [""])[0], receive, send)
         finally:
             self._streams[browser] -= 1
             if not self._streams[browser]:
@@ -185,12 +185,12 @@ class Dashboard:
 
     def _failed(self, address: Address, error: BaseException) -> None:
         """Tell the server's terminal what went wrong, once; a page would show folders to whoever reads it."""
-        what = repr(error)
-        if self._told.get(address) == what:
+        problem = repr(error)
+        if self._told.get(address) == problem:
             return
         if len(self._told) > KEPT_PAGES:
             self._told.clear()
-        self._told[address] = what
+        self._told[address] = problem
         text = f"{address}\n{''.join(traceback.format_exception(error))}"
         with contextlib.suppress(OSError, ValueError):
             sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
@@ -200,28 +200,28 @@ class Dashboard:
         kind, key, language, options = Address(*address)
         source.memory.pictures = self.drawer.pictures
         with speaking(language):
-            found = values_of(kind, key, source, options)
-            if found is None:
+            content = values_of(kind, key, source, options)
+            if content is None:
                 return None
-            template, values = found
+            template, values = content
             if kind == "run" and self.forms.writes:
                 values = {**values, "run_line": line_of(source, key), "may_post": bool(mark_of(source))}
-        others = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
-        seen = f"{self.pages.nonce}.{number}"
-        asked = PageOptions(address_to(language, kind, key), options)
-        return self.rendered(template, language, seen, others=others, here=kind, asked=asked, **values)
+        translations = [(other, address_to(other, kind, key, options)) for other in LANGUAGES if other != language]
+        revision = f"{self.pages.nonce}.{number}"
+        page_options = PageOptions(address_to(language, kind, key), options)
+        return self.rendered(template, language, revision, others=translations, here=kind, asked=page_options, **values)
 
-    def rendered(self, template: str, language: str, seen: str = "", **values: Any) -> bytes:
+    def rendered(self, template: str, language: str, revision: str = "", **values: Any) -> bytes:
         """Return a page as all viewers get it, but for what `FormPage.filled` puts in."""
         with speaking(language):
             title = line(self.title())
         own = [f"/{name}?{_digest(name)}" for name in ("plots.js", "keys.js")]
-        scripts = [*own, f"/live.js?seen={seen}"] if seen else []
+        scripts = [*own, f"/live.js?seen={revision}"] if revision else []
         scripts.append(f"/tutor.js?{_digest('tutor.js')}")
         style = f"/style.css?{_digest('style.css')}"
-        acts, said = (self.forms.token_mark, self.forms.said_mark) if self.forms.writes else ("", "")
+        acts, outcome = (self.forms.token_mark, self.forms.said_mark) if self.forms.writes else ("", "")
         site = views.Site(
-            title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", acts=acts, said=said
+            title, live=True, masked=False, scripts=scripts, stylesheet=style, policy="", acts=acts, said=outcome
         )
 
         def link(kind: str, key: str) -> str | None:
@@ -277,10 +277,10 @@ def _looked_at_first(source: Catalog) -> list[str]:
 
     What their pages need, those of all others need as well.
     """
-    newest = sorted(source.summaries, key=lambda each: each.created or 0.0, reverse=True)
-    going = [each for each in newest if each.state in OPEN]
-    failed = [each for each in newest if each.state in ENDED - {SUCCEEDED} and not each.told]
-    return [run_key(each) for each in (*going[:1], *failed[:1])]
+    newest = sorted(source.summaries, key=lambda run: run.created or 0.0, reverse=True)
+    going = [run for run in newest if run.state in OPEN]
+    failed = [run for run in newest if run.state in ENDED - {SUCCEEDED} and not run.told]
+    return [run_key(run) for run in (*going[:1], *failed[:1])]
 
 
 @functools.cache
@@ -322,8 +322,8 @@ async def _serve(
         server.should_exit = True
         return True
 
-    for each in signals:
-        loop.add_signal_handler(each, pages.close)
+    for number in signals:
+        loop.add_signal_handler(number, pages.close)
     stopping = asyncio.create_task(stop())
     follow(pages, loop)
     follow_board(pages, loop, mark_of)

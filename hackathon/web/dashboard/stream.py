@@ -266,8 +266,8 @@ def follow_board(pages: Pages, loop: asyncio.AbstractEventLoop, look: Callable[[
     return thread
 
 
-async def stream(pages: Pages, address: Address, seen: str, receive: Receive, send: Send) -> None:
-    """Send an event each time that a page has changed since `seen` (`<nonce>.<rendering>`), until the viewer goes.
+async def stream(pages: Pages, address: Address, revision: str, receive: Receive, send: Send) -> None:
+    """Send an event each time that a page has changed since `revision` (`<nonce>.<rendering>`), until the viewer goes.
 
     Also when it cannot be made any more, and when it can again: a viewer must not take an old page for the truth.
     The viewer's going is watched beside the sending: a send to a viewer that is gone may wait for ever.
@@ -275,7 +275,7 @@ async def stream(pages: Pages, address: Address, seen: str, receive: Receive, se
     headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     pages.streams += 1
-    works = (_send(pages, address, seen, send), _gone(receive), pages.closing.wait())
+    works = (_send(pages, address, revision, send), _gone(receive), pages.closing.wait())
     tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -293,13 +293,13 @@ async def _gone(receive: Receive) -> None:
         pass
 
 
-async def _send(pages: Pages, address: Address, seen: str, send: Send) -> None:
+async def _send(pages: Pages, address: Address, revision: str, send: Send) -> None:
     async def write(text: str) -> None:
         await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
     await write(f"retry: {RETRY}\n\n")
-    nonce, _, number = seen.partition(".")
-    told = int(number) if nonce == pages.nonce and number.isascii() and number.isdigit() else -1
+    nonce, _, number = revision.partition(".")
+    rendering = int(number) if nonce == pages.nonce and number.isascii() and number.isdigit() else -1
     spoken, stale = time.monotonic(), False
     while True:
         try:
@@ -309,9 +309,9 @@ async def _send(pages: Pages, address: Address, seen: str, send: Send) -> None:
         if stale != (page is None):
             stale, spoken = page is None, time.monotonic()
             await write(f"event: {'stale' if stale else 'fresh'}\ndata: \n\n")
-        if page is not None and page.changed > told:
-            told, spoken = page.changed, time.monotonic()
-            await write(f"id: {pages.nonce}.{told}\nevent: changed\ndata: {told}\n\n")
+        if page is not None and page.changed > rendering:
+            rendering, spoken = page.changed, time.monotonic()
+            await write(f"id: {pages.nonce}.{rendering}\nevent: changed\ndata: {rendering}\n\n")
         await asyncio.sleep(pages.gap(page) if page else LONGEST_GAP)
         while True:
             if time.monotonic() >= spoken + HEARTBEAT:

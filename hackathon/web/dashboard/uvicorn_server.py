@@ -30,8 +30,8 @@ class QuietServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen, with a longer queue than what is accepted at a time (which is one number in asyncio)."""
         await super().startup(sockets)
-        for each in sockets or ():
-            each.listen(QUEUE)
+        for listener in sockets or ():
+            listener.listen(QUEUE)
 
 
 def configuration(application: Application, grace: int = 1) -> uvicorn.Config:
@@ -52,12 +52,12 @@ def configuration(application: Application, grace: int = 1) -> uvicorn.Config:
 
 def preferred(scope: Scope, languages: Sequence[str] = LANGUAGES) -> str:
     """Return the language that a browser prefers among some, the first of them when it names none."""
-    wanted: list[tuple[float, str]] = []
+    preferences: list[tuple[float, str]] = []
     for name, value in scope["headers"]:
         if name != b"accept-language":
             continue
         for entry in value.decode("latin-1").split(",")[:20]:
             code, _, weight = entry.strip().partition(";q=")
             with contextlib.suppress(ValueError):
-                wanted.append((-float(weight or 1), code[:2].lower()))
-    return next((code for _, code in sorted(wanted, key=lambda pair: pair[0]) if code in languages), languages[0])
+                preferences.append((-float(weight or 1), code[:2].lower()))
+    return next((code for _, code in sorted(preferences, key=lambda pair: pair[0]) if code in languages), languages[0])

@@ -107,15 +107,15 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
 def compare_page(source: Catalog, options: Options = ()) -> ComparePage:
     """Return the runs that the options name beside each other, figures not drawn; every text cleaned."""
     named = list(dict.fromkeys(value for name, value in options if name == "run"))
-    found: dict[str, RunEntry] = {}
+    matches: dict[str, RunEntry] = {}
     unknown = []
     for part in named:
         runs = source.named(part)
         if len(runs) == 1:
-            found.setdefault(run_key(runs[0]), runs[0])
+            matches.setdefault(run_key(runs[0]), runs[0])
         else:
             unknown.append(clean.line(part, 100))
-    chosen_runs = list(found.values())[:MOST]
+    chosen_runs = list(matches.values())[:MOST]
     wish = wish_of(options)
     curves = [run_curves(files_of(f"{run.project}/runs/{run.id}"), run, wish, source.memory) for run in chosen_runs]
     x = most_common_axis(curves)
@@ -127,46 +127,46 @@ def compare_page(source: Catalog, options: Options = ()) -> ComparePage:
                 run_row(run),
                 run.team,
                 short,
-                Mark(COLOURS[place], shapes[place]),
-                bool(told.lines) and told.x == x,
-                told.printed and told.x == x,
+                Mark(COLOURS[index], shapes[index]),
+                bool(curve.lines) and curve.x == x,
+                curve.printed and curve.x == x,
             )
-            for place, (run, short, told) in enumerate(zip(chosen_runs, shorts, curves, strict=True))
+            for index, (run, short, curve) in enumerate(zip(chosen_runs, shorts, curves, strict=True))
         ),
         parts=tuple(_parts([RunSide(run, source.memory) for run in chosen_runs])) if len(chosen_runs) > 1 else (),
         figures=(),
         wish=wish,
         asked=tuple(("run", short) for short in shorts),
         unknown=tuple(unknown),
-        left=max(0, len(found) - MOST),
+        left=max(0, len(matches) - MOST),
     )
     cleaned: ComparePage = clean.value(page)
     return replace(cleaned, figures=tuple(compared_figures(chosen_runs, shorts, curves, wish)))
 
 
 def _parts(sides: Sequence[RunSide]) -> list[ComparedPart]:
-    made = []
+    parts = []
     for name in ("results", "request", "environment", "source"):
-        told: list[Mapping[str, Value]] = [getattr(side, name)() for side in sides]
-        keys = dict.fromkeys(key for each in told for key in each)
+        tables: list[Mapping[str, Value]] = [getattr(side, name)() for side in sides]
+        keys = dict.fromkeys(key for table in tables for key in table)
         rows, same = [], 0
         for key in keys:
-            entries = [each.get(key, (NONE, None)) for each in told]
+            entries = [table.get(key, (NONE, None)) for table in tables]
             if len(set(entries)) == 1:
                 same += 1
                 continue
             texts = tuple(_DIGEST.sub(r"\1…\2", text) for text, _ in entries)
-            rows.append(ComparedRow(key, texts, _largest([each for _, each in entries])))
-        made.append(ComparedPart(name, tuple(rows), same))
-    return made
+            rows.append(ComparedRow(key, texts, _largest([amount for _, amount in entries])))
+        parts.append(ComparedPart(name, tuple(rows), same))
+    return parts
 
 
 def _largest(numbers: Sequence[float | None]) -> int:
-    known = [each for each in numbers if each is not None]
-    if len(known) < 2:
+    amounts = [amount for amount in numbers if amount is not None]
+    if len(amounts) < 2:
         return -1
-    most = max(known)
-    return numbers.index(most) if known.count(most) == 1 else -1
+    most = max(amounts)
+    return numbers.index(most) if amounts.count(most) == 1 else -1
 
 
 def most_common_axis(curves: Sequence[RunCurves]) -> str:
@@ -175,7 +175,7 @@ def most_common_axis(curves: Sequence[RunCurves]) -> str:
     Curves over different things (steps here, the order of printed lines there) do not stand in one picture: what most
     have counts, the first in case of a tie.
     """
-    kinds = [told.x for told in curves if told.lines]
+    kinds = [curve.x for curve in curves if curve.lines]
     return max(dict.fromkeys(kinds), key=kinds.count, default="")
 
 
@@ -187,9 +187,9 @@ def compared_figures(
     if not x:
         return []
     by_metric: dict[str, list[tuple[int, Points]]] = {}
-    for place, told in enumerate(curves):
-        for metric, points in told.lines if told.x == x else ():
-            by_metric.setdefault(metric, []).append((place, _placed(points, runs[place], x)))
+    for index, curve in enumerate(curves):
+        for metric, points in curve.lines if curve.x == x else ():
+            by_metric.setdefault(metric, []).append((index, _placed(points, runs[index], x)))
     metrics = chosen(by_metric, runs[0].metric) or list(by_metric)[:CURVES]
     length = max(point[0] for lines in by_metric.values() for _, points in lines for point in points)
     axis, seconds = axis_of(x), 1.0
@@ -213,18 +213,18 @@ def _figure(
     axis: tuple[str, float, float], wish: ChartWish,
 ) -> Figure:  # fmt: skip
     words, unit, length = axis
-    drawn_lines = [(place, thinned(smoothed(points, wish.smooth), POINTS)) for place, points in lines]
+    drawn_lines = [(index, thinned(smoothed(points, wish.smooth), POINTS)) for index, points in lines]
     data = [
-        {"x": when / unit, "y": value, "order": place, "name": names[place]}
-        for place, points in drawn_lines
+        {"x": when / unit, "y": value, "order": index, "name": names[index]}
+        for index, points in drawn_lines
         for when, value in points
     ]
-    measured = [float(each["y"]) for each in data]  # type: ignore[arg-type]
-    begin = min(float(each["x"]) for each in data)  # type: ignore[arg-type]
+    measured = [float(point["y"]) for point in data]  # type: ignore[arg-type]
+    begin = min(float(point["x"]) for point in data)  # type: ignore[arg-type]
     least, most = min(measured), max(measured)
     own = next((run.unit for run in runs if run.metric == metric), "")
     title = title_of(metric, own)
-    places = [place for place, _ in drawn_lines]
+    indices = [index for index, _ in drawn_lines]
     spec = filled(
         shipped("templates", "plots", "compare.vl.json"),
         {
@@ -232,7 +232,7 @@ def _figure(
             "x_domain": [begin, length if length > begin else begin + 1],
             "y_scale": scale_of(metric, least, most, log=wish.log),
             "y_format": "~s" if most >= 1000 else ".4~r",
-            "colours": {"domain": places, "range": [COLOURS[place] for place in places]},
+            "colours": {"domain": indices, "range": [COLOURS[index] for index in indices]},
             "tooltip": [
                 {"field": "name", "type": "nominal", "title": message("teams.column_run")},
                 {"field": "x", "type": "quantitative", "title": message(words), "format": ",.4~r"},
@@ -241,10 +241,10 @@ def _figure(
         },
         {"points": data},
     )
-    ends = ", ".join(f"{names[place]} {number(points[-1][1])}" for place, points in drawn_lines)
+    ends = ", ".join(f"{names[index]} {number(points[-1][1])}" for index, points in drawn_lines)
     rows = tuple(
-        (names[place], number(when / unit, 3), number(value))
-        for place, points in drawn_lines
+        (names[index], number(when / unit, 3), number(value))
+        for index, points in drawn_lines
         for when, value in thinned(points, ROWS)
     )
     columns = (message("teams.column_run"), message(words), title)

@@ -65,8 +65,8 @@ class LogPage:
 
 def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] | None:
     """Return the values of a log's page, key `<run>|<name>`; None when there is no such log, or none may be shown."""
-    place, _, name = key.rpartition("|")
-    summary = source.find(place)
+    run, _, name = key.rpartition("|")
+    summary = source.find(run)
     rules = allowed(source)
     if summary is None or (rules is not None and not rules.logs):
         return None
@@ -81,20 +81,20 @@ def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] |
 
 def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: str, options: Options = ()) -> LogPage:
     """Return a log as options ask for it: `line`, or `find`, else its end. Raises OSError when it cannot be read."""
-    find, asked = option(options, "find").strip(), option(options, "line")
-    wanted = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 12 else 0
+    find, text = option(options, "find").strip(), option(options, "line")
+    target = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
     with inside.open(f"logs/{name}") as stream:
         size = stream.seek(0, 2)
         begin = max(0, size - MOST)
         numbered = begin == 0
-        count, whole = 0, True
+        count, complete = 0, True
         if find:
             lines, count = _found(stream, begin, numbered, find)
-        elif wanted and numbered:
-            lines, whole = _around(stream, wanted)
+        elif target and numbered:
+            lines, complete = _around(stream, target)
         else:
-            lines, whole = _end(stream, size, numbered)
-    shown: LogPage = clean.value(
+            lines, complete = _end(stream, size, numbered)
+    page: LogPage = clean.value(
         LogPage(
             run=run_key(summary),
             run_id=summary.id,
@@ -105,13 +105,13 @@ def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: st
             lines=(),
             find=find,
             count=count,
-            line=wanted if any(each.hit for each in lines) and not find else 0,
+            line=target if any(line.hit for line in lines) and not find else 0,
             partly="" if numbered or not find else format_size(MOST),
-            whole=whole,
+            whole=complete,
             live=source.live and summary.ended is None,
         )
     )
-    return LogPage(**{**shown.__dict__, "lines": tuple(lines)})  # each line is cleaned already
+    return LogPage(**{**page.__dict__, "lines": tuple(lines)})  # each line is cleaned already
 
 
 def _lines(stream: BufferedReader, begin: int) -> Iterator[tuple[int, bytes]]:
@@ -141,7 +141,7 @@ def _text(raw: bytes) -> str:
 
 def _found(stream: BufferedReader, begin: int, numbered: bool, find: str) -> tuple[list[LogLine], int]:
     """Return the first lines that hold the words, whatever their case, and how many there are."""
-    words, found, count = find.casefold(), list[LogLine](), 0
+    words, matches, count = find.casefold(), list[LogLine](), 0
     plain = words.encode() if words.isascii() else b""
     for number, raw in _lines(stream, begin):
         if plain and plain not in raw.lower():  # most lines; of others the text decides
@@ -150,31 +150,31 @@ def _found(stream: BufferedReader, begin: int, numbered: bool, find: str) -> tup
         if words not in text.casefold():
             continue
         count += 1
-        if len(found) < HITS:
-            found.append(LogLine(number if numbered else None, text, True))
-    return found, count
+        if len(matches) < HITS:
+            matches.append(LogLine(number if numbered else None, text, True))
+    return matches, count
 
 
-def _around(stream: BufferedReader, wanted: int) -> tuple[list[LogLine], bool]:
+def _around(stream: BufferedReader, target: int) -> tuple[list[LogLine], bool]:
     """Return the lines around one, and whether they are all; behind the end the last ones."""
-    kept: list[tuple[int, bytes]] = []
+    window: list[tuple[int, bytes]] = []
     more = False
     for number, raw in _lines(stream, 0):
-        if number > wanted + AROUND:
+        if number > target + AROUND:
             more = True
             break
-        kept.append((number, raw))
-        if len(kept) > 2 * AROUND + 1:
-            del kept[0]
-    lines = [LogLine(number, _text(raw), number == wanted) for number, raw in kept if number >= wanted - AROUND]
-    lines = lines or [LogLine(number, _text(raw)) for number, raw in kept]
+        window.append((number, raw))
+        if len(window) > 2 * AROUND + 1:
+            del window[0]
+    lines = [LogLine(number, _text(raw), number == target) for number, raw in window if number >= target - AROUND]
+    lines = lines or [LogLine(number, _text(raw)) for number, raw in window]
     return lines, not more and bool(lines) and lines[0].number == 1
 
 
 def _end(stream: BufferedReader, size: int, numbered: bool) -> tuple[list[LogLine], bool]:
     """Return the lines at the end, and whether they are all."""
     begin = max(0, size - END_BYTES)
-    kept = [*_lines(stream, begin)][-END:]
+    tail = [*_lines(stream, begin)][-END:]
     before = 0
     if begin and numbered:
         stream.seek(0)
@@ -184,5 +184,5 @@ def _end(stream: BufferedReader, size: int, numbered: bool) -> tuple[list[LogLin
             left -= len(block)
         before += 1  # the line that the part begins in
     numbers = numbered or not begin
-    lines = [LogLine(before + number if numbers else None, _text(raw)) for number, raw in kept]
-    return lines, not begin and (not kept or kept[0][0] == 1)
+    lines = [LogLine(before + number if numbers else None, _text(raw)) for number, raw in tail]
+    return lines, not begin and (not tail or tail[0][0] == 1)

@@ -101,34 +101,34 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
 
 def runs_page(source: Catalog, options: Options = ()) -> RunsPage:
     """Return the runs that the options ask for, one page of them. Only those on it are read from the disk."""
-    asked = {name: option(options, name).strip() for name in ("find", "team", "state", "study", "sort", "page")}
-    sort = asked["sort"] if asked["sort"].removeprefix("-") in SORTS else FIRST
-    state = asked["state"] if asked["state"] in GROUPS else ""
-    found = [run for run in source.summaries if _fits(run, asked["find"], asked["team"], asked["study"], state)]
-    found = ordered(found, sort)
-    pages = max(1, math.ceil(len(found) / PER_PAGE))
-    page = min(pages, int(asked["page"]) if asked["page"].isascii() and asked["page"].isdigit() else 1) or 1
-    shown = found[(page - 1) * PER_PAGE : page * PER_PAGE]
-    parameters = [parameters_of(run, source.memory) for run in shown]
+    query = {name: option(options, name).strip() for name in ("find", "team", "state", "study", "sort", "page")}
+    sort = query["sort"] if query["sort"].removeprefix("-") in SORTS else FIRST
+    state = query["state"] if query["state"] in GROUPS else ""
+    matches = [run for run in source.summaries if _fits(run, query["find"], query["team"], query["study"], state)]
+    matches = ordered(matches, sort)
+    pages = max(1, math.ceil(len(matches) / PER_PAGE))
+    page = min(pages, int(query["page"]) if query["page"].isascii() and query["page"].isdigit() else 1) or 1
+    listed = matches[(page - 1) * PER_PAGE : page * PER_PAGE]
+    parameters = [parameters_of(run, source.memory) for run in listed]
     columns = differing(parameters)[:COLUMNS]
-    shorts = short_names(source, shown)
+    shorts = short_names(source, listed)
     return RunsPage(
         runs=tuple(
             ListedRun(
                 run_row(run), line(run.team, 100), line(run.user, 60), short,
-                tuple(line(told.get(name, "–"), 60) for name in columns),
+                tuple(line(settings.get(name, "–"), 60) for name in columns),
             )
-            for run, short, told in zip(shown, shorts, parameters, strict=True)
+            for run, short, settings in zip(listed, shorts, parameters, strict=True)
         ),
-        count=len(found),
+        count=len(matches),
         all=len(source.summaries),
         columns=tuple(columns),
         teams=tuple(sorted({line(run.team, 100) for run in source.summaries if run.team})),
-        find=asked["find"],
-        team=asked["team"],
+        find=query["find"],
+        team=query["team"],
         state=state,
-        study=asked["study"],
-        study_name=next((line(run.study, 100) for run in found if asked["study"]), ""),
+        study=query["study"],
+        study_name=next((line(run.study, 100) for run in matches if query["study"]), ""),
         sort=sort,
         page=page,
         pages=pages,
@@ -143,9 +143,9 @@ def _fits(run: RunEntry, find: str, team: str, study: str, state: str) -> bool:
     words = find.casefold().split()
     if not words:
         return True
-    told = run.told_in("en")
+    diagnosis = run.told_in("en")
     texts = (run.id, run.name, run.note, *run.tags, run.user, run.team, run.cluster, run.queue, run.job_id, run.part,
-             state_word(run.state), run.reason, told.message if told else "")  # fmt: skip
+             state_word(run.state), run.reason, diagnosis.message if diagnosis else "")  # fmt: skip
     everything = "\n".join(texts).casefold()
     return all(word in everything for word in words)
 
@@ -155,8 +155,8 @@ def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
     of = SORTS[sort.removeprefix("-")]
 
     def value(run: RunEntry) -> float | str | None:
-        told = of(run)
-        return None if told == "" or told != told else told
+        key = of(run)
+        return None if key == "" or key != key else key
 
     return tables.ordered(runs, value, descending=sort.startswith("-"))
 
@@ -164,23 +164,23 @@ def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
 def parameters_of(run: RunEntry, memory: Memory) -> dict[str, str]:
     """Return a run's parameters, and what its study varies, as text; a request never changes, so it is read once."""
     key = key_of(run.project, run.id)
-    known: dict[str, str] | None = memory.recall("parameters", key)
-    if known is None:
+    parameters: dict[str, str] | None = memory.recall("parameters", key)
+    if parameters is None:
         record = RunDirectory(Path(run.project) / "runs" / run.id).known()
-        known = {str(name): _text(value) for name, value in {**record.parameters, **run.settings}.items()}
+        parameters = {str(name): _text(value) for name, value in {**record.parameters, **run.settings}.items()}
         if record.readable:
-            memory.keep("parameters", key, known, KEPT)
-    return known
+            memory.keep("parameters", key, parameters, KEPT)
+    return parameters
 
 
 def _text(value: object) -> str:
     return number(value) if isinstance(value, float) else str(value)
 
 
-def differing(told: Sequence[Mapping[str, str]]) -> list[str]:
+def differing(parameters: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the names whose values are not the same in all, those with the most values first."""
-    names = Counter(name for each in told for name in each)
-    kinds = {name: len({each.get(name) for each in told}) for name in names}
+    names = Counter(name for settings in parameters for name in settings)
+    kinds = {name: len({settings.get(name) for settings in parameters}) for name in names}
     return sorted((name for name, count in kinds.items() if count > 1), key=lambda name: (-kinds[name], name))
 
 

@@ -35,8 +35,8 @@ class SurveyRow:
     @property
     def rate(self) -> float | None:
         """Who answered of those who were asked, 0…1; None where it is not known how many were, or fewer were."""
-        known = self.answers is not None and self.invited and self.answers <= self.invited
-        return (self.answers or 0) / (self.invited or 1) if known else None
+        countable = self.answers is not None and self.invited and self.answers <= self.invited
+        return (self.answers or 0) / (self.invited or 1) if countable else None
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
 def surveys_page(source: Catalog, folder: Path) -> SurveysPage:
     """Return the surveys of an event with their answers counted; those of another account are only named."""
     key = (str(folder), int(source.now // KEPT))
-    known: SurveysPage | None = source.memory.recall("live surveys", key)
-    if known is not None:
-        return known
-    rows = [_row(each) for each in collections(folder)[:FILES]]
+    cached: SurveysPage | None = source.memory.recall("live surveys", key)
+    if cached is not None:
+        return cached
+    rows = [_row(collection) for collection in collections(folder)[:FILES]]
     order = {"open": 0, "draft": 1, "closed": 2}
     rows.sort(key=lambda row: (order.get(row.state, 3), row.name))
-    made = SurveysPage(tuple(rows), tuple(line(name, 100) for name in unreadable(folder)), is_closed(folder))
-    source.memory.keep("live surveys", key, made, 4)
-    return made
+    page = SurveysPage(tuple(rows), tuple(line(name, 100) for name in unreadable(folder)), is_closed(folder))
+    source.memory.keep("live surveys", key, page, 4)
+    return page
 
 
 def _row(collection: "Collection") -> SurveyRow:

@@ -103,7 +103,7 @@ class Mask:
         self._login = None if self.rules.hosts else _LOGIN
         if not self.rules.hosts:
             for number, host in enumerate(short, 1):
-                self._learn("host", host, f"host-{number}", rest=r"(?:\.[A-Za-z][\w-]*)*")
+                self._learn("host", host, f"host-{number}", suffix=r"(?:\.[A-Za-z][\w-]*)*")
         if not self.rules.groups:
             for name in paying - _WORDLESS:
                 self._learn("group", name, "group")
@@ -123,17 +123,17 @@ class Mask:
         for entries in self._by_word.values():
             entries.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
         self._letters.sort(key=lambda entry: (-len(entry[1].pattern), entry[1].pattern, entry[2]))
-        known = sorted((first, kind, pattern.pattern, instead) for first, each in self._by_word.items()
-                       for kind, pattern, instead in each)  # fmt: skip
+        patterns = sorted((first, kind, pattern.pattern, instead) for first, entries in self._by_word.items()
+                       for kind, pattern, instead in entries)  # fmt: skip
         letters = [(kind, pattern.pattern, instead) for kind, pattern, instead in self._letters]
         self.fingerprint = hashlib.sha256(
-            repr((known, letters, sorted(self._folders), self._roots, self._secrets, self.rules)).encode(
+            repr((patterns, letters, sorted(self._folders), self._roots, self._secrets, self.rules)).encode(
                 "utf-8", "replace"
             )
         ).hexdigest()
         """Differs where masked text may differ."""
 
-    def _learn(self, kind: str, name: str, instead: str, rest: str = "") -> None:
+    def _learn(self, kind: str, name: str, instead: str, suffix: str = "") -> None:
         if not name.strip():
             return
         first = _WORD.search(name)
@@ -142,7 +142,7 @@ class Mask:
             # `node1.cluster` are found, and of accounts with a number `tanaka07_digits` too.
             joined = "" if kind in ("user", "group") and _ACCOUNT.match(name) else "_"
             words = r"\s+".join(re.escape(part) for part in name.split())
-            pattern = re.compile(rf"(?<![A-Za-z0-9{joined}]){words}{rest}(?![A-Za-z0-9{joined}])", re.IGNORECASE)
+            pattern = re.compile(rf"(?<![A-Za-z0-9{joined}]){words}{suffix}(?![A-Za-z0-9{joined}])", re.IGNORECASE)
             self._by_word.setdefault(first[0].lower(), []).append((kind, pattern, instead))
         else:
             # Japanese names are written with a blank, a wide one or none.
@@ -151,21 +151,21 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Return a text without what must not go out, control characters and bytes that are not UTF-8."""
-        known = self._kept.get(text)
-        if known is None:
+        entry = self._kept.get(text)
+        if entry is None:
             self._notes = []
             masked = self._whole(_CONTROL.sub("", without_escapes(text)).encode("utf-8", "replace").decode())
-            known = masked, tuple(self._notes)
+            entry = masked, tuple(self._notes)
             if len(text) <= LONGEST_KEPT:
                 if len(self._kept) >= KEPT:
                     self._kept.clear()
-                self._kept[text] = known
-        for kind, original in known[1]:
+                self._kept[text] = entry
+        for kind, original in entry[1]:
             self.counts[kind] += 1
             examples = self.examples.setdefault(kind, {})
             if len(examples) < EXAMPLES:
                 examples[original] = None
-        return known[0]
+        return entry[0]
 
     def taken(self, text: str) -> list[tuple[str, str]]:
         """Return (kind, original) of all that would be taken out of a text; nothing is counted."""
@@ -183,7 +183,7 @@ class Mask:
             words = ("", *value)
             return type(value)(self.word(words[i], value[i]) for i in range(len(value)))
         if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{each.name: self.value(getattr(value, each.name)) for each in fields(value)})
+            return replace(value, **{field.name: self.value(getattr(value, field.name)) for field in fields(value)})
         return value
 
     def key(self, key: Any) -> Any:
@@ -260,8 +260,8 @@ class Mask:
         if cleaned != text and _QUOTES.sub("", cleaned) != _QUOTES.sub("", text):
             more = cleaned.count(REMOVED) - text.count(REMOVED)
             line = next((line for line in cleaned.splitlines() if REMOVED in line), "").strip()
-            place = max(0, line.find(REMOVED) - 40)
-            self._notes += [("secret", line[place : place + 40 + len(REMOVED)])] * max(1, more)
+            start = max(0, line.find(REMOVED) - 40)
+            self._notes += [("secret", line[start : start + 40 + len(REMOVED)])] * max(1, more)
         return cleaned
 
     def _instead(self, kind: str, instead: str) -> Callable[[re.Match[str]], str]:
@@ -320,7 +320,7 @@ def _forms(name: str) -> set[str]:
     """Return how a person's name may be written: composed or not, and with the family's name at the other end."""
     parts = name.split()
     orders = {" ".join(parts), *((f"{parts[1]} {parts[0]}", f"{parts[1]}, {parts[0]}") if len(parts) == 2 else ())}
-    return {unicodedata.normalize(form, each) for each in orders for form in ("NFC", "NFD")}
+    return {unicodedata.normalize(form, order) for order in orders for form in ("NFC", "NFD")}
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

@@ -45,14 +45,14 @@ class Named:
 
 def stamp(run: str, *, sealed: bool) -> str:
     """Return a short text that changes when a run's files do: from sizes and times, nothing is read."""
-    found = ["sealed" if sealed else "open"]
+    parts = ["sealed" if sealed else "open"]
     for name in _WATCHED_SEALED if sealed else _WATCHED:
         try:
             status = os.stat(f"{run}/{name}")  # noqa: PTH116 — this runs for every file of every run
         except OSError:
             continue
-        found.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:20]
+        parts.append(f"{name} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:20]
 
 
 def named(run: Path) -> Named:
@@ -68,11 +68,11 @@ def _named(run: GuardedFolder) -> Named:
     groups: set[str] = set()
     jobs = {run.text("claim/job_id", MOST).strip()[:255]}
     names = {folder: run.names(folder) for folder in ("client", "env", "events", "telemetry")}
-    kept = {b"user": users, b"host": hosts, b"job_id": jobs}
+    by_kind = {b"user": users, b"host": hosts, b"job_id": jobs}
     for folder in ("client", "env"):
         for name in names[folder]:
             for kind, value in _TEXT.findall(run.read(f"{folder}/{name}", MOST) or b""):
-                kept[kind].add(value.decode("utf-8", "replace"))
+                by_kind[kind].add(value.decode("utf-8", "replace"))
     request = run.json("request.json", MOST)  # only its own group: where the group came from is called so too
     if isinstance(request.get("group"), str):
         groups.add(request["group"])
@@ -85,7 +85,7 @@ def _named(run: GuardedFolder) -> Named:
     for name in names["events"]:
         hosts.update(host.decode("utf-8", "replace") for host in _HOST.findall(run.read(f"events/{name}", MOST) or b""))
     secrets = _secrets(run, request)
-    return Named(*(tuple(sorted(found - {""})) for found in (users, hosts, groups, secrets)))
+    return Named(*(tuple(sorted(texts - {""})) for texts in (users, hosts, groups, secrets)))
 
 
 def _secrets(run: GuardedFolder, request: Mapping[str, Any]) -> set[str]:
@@ -110,15 +110,15 @@ def _secrets(run: GuardedFolder, request: Mapping[str, Any]) -> set[str]:
     return learnable(secrets)
 
 
-def together(each: Iterable[Named]) -> Named:
+def together(runs: Iterable[Named]) -> Named:
     """Return what several run directories name."""
     users: set[str] = set()
     hosts: set[str] = set()
     groups: set[str] = set()
     secrets: set[str] = set()
-    for one in each:
-        users.update(one.users)
-        hosts.update(one.hosts)
-        groups.update(one.groups)
-        secrets.update(one.secrets)
-    return Named(*(tuple(sorted(found)) for found in (users, hosts, groups, secrets)))
+    for named in runs:
+        users.update(named.users)
+        hosts.update(named.hosts)
+        groups.update(named.groups)
+        secrets.update(named.secrets)
+    return Named(*(tuple(sorted(texts)) for texts in (users, hosts, groups, secrets)))

@@ -36,8 +36,8 @@ _OF_SITES = frozenset(
 def own_keys() -> frozenset[str]:
     """Return the keys of requests, results, crates and tables; those of what a team chose (parameters) are not here."""
     records = (Request, RunRecord, StudyPoint, Check, Data, Metric, RunResult)
-    found = {entry.name for each in records for entry in fields(each)} | set(_keys(_every_result()))
-    return frozenset(found | _OF_FILES | _OF_CRATES | _OF_HOSTS | _OF_METERS | _OF_SITES | set(UNITS))
+    names = {entry.name for record in records for entry in fields(record)} | set(_keys(_every_result()))
+    return frozenset(names | _OF_FILES | _OF_CRATES | _OF_HOSTS | _OF_METERS | _OF_SITES | set(UNITS))
 
 
 def _every_result() -> dict[str, Any]:
@@ -64,9 +64,9 @@ def _every_result() -> dict[str, Any]:
 
 def _keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, entry in value.items():
             yield key
-            yield from _keys(each)
+            yield from _keys(entry)
     elif isinstance(value, list):
-        for each in value:
-            yield from _keys(each)
+        for entry in value:
+            yield from _keys(entry)

@@ -24,14 +24,14 @@ def masked_program(text: str, mask: Callable[[str], str], names: Callable[[str],
     `mask` masks a text; `names(text)` tells whether it still holds something other than what looks like a secret: then
     the whole masked text is taken too.
     """
-    whole = mask(text)
-    if whole == text or not _valid(text):
-        return whole
+    masked = mask(text)
+    if masked == text or not _valid(text):
+        return masked
     try:
         parts = _by_token(text, mask)
     except (tokenize.TokenError, SyntaxError, ValueError, IndexError):
-        return whole
-    return parts if _valid(parts) and not names(parts) else whole
+        return masked
+    return parts if _valid(parts) and not names(parts) else masked
 
 
 def _valid(text: str) -> bool:

@@ -30,14 +30,14 @@ class PageAddress(NamedTuple):
 def known_options(kind: str, pairs: Options) -> Options:
     """Return those options that a kind of page takes, without empty and endless ones."""
     names = OPTIONS.get(kind, frozenset())
-    kept = [
+    options = [
         (name, value)
         for name, value in pairs
         if (name in names and 0 < len(value) <= LONGEST_OPTION) or is_option(kind, name, value)
     ]
-    return tuple(kept[:MOST_OPTIONS])
+    return tuple(options[:MOST_OPTIONS])
 
 
 def option(options: Options, name: str, default: str = "") -> str:
     """Return the first value of an option."""
-    return next((value for each, value in options if each == name), default)
+    return next((value for key, value in options if key == name), default)

@@ -21,9 +21,9 @@ def pieces(text: str) -> list[tuple[str, str]]:
     if len(parts) % 2 == 0:  # a backtick without its other half is a letter like any other
         return [(text, "")]
     return [
-        (part, "" if place % 2 == 0 else "command" if is_command(part) else "code")
-        for place, part in enumerate(parts)
-        if part or place % 2
+        (part, "" if index % 2 == 0 else "command" if is_command(part) else "code")
+        for index, part in enumerate(parts)
+        if part or index % 2
     ]
 
 

@@ -19,10 +19,10 @@ Date = tuple[int, int, int, int]
 def parsed(day: str) -> Date | None:
     """Return the parts of a day such as 2019-01-24, None for anything else."""
     try:
-        found = time.strptime(day.strip(), "%Y-%m-%d")
+        date = time.strptime(day.strip(), "%Y-%m-%d")
     except ValueError:
         return None
-    return found.tm_year, found.tm_mon, found.tm_mday, found.tm_wday
+    return date.tm_year, date.tm_mon, date.tm_mday, date.tm_wday
 
 
 def day_text(day: str) -> str:
@@ -44,11 +44,11 @@ def days_text(days: Sequence[str]) -> str:
     dates = [parsed(day) for day in dict.fromkeys(days)]
     if len(dates) < 2 or None in dates:
         return listed([day_text(day) for day in dict.fromkeys(days)])
-    known = sorted(date for date in dates if date is not None)
-    seconds = [time.mktime((*date[:3], 12, 0, 0, 0, 0, -1)) for date in known]
+    ordered = sorted(date for date in dates if date is not None)
+    seconds = [time.mktime((*date[:3], 12, 0, 0, 0, 0, -1)) for date in ordered]
     if any(round((later - earlier) / 86400) != 1 for earlier, later in pairwise(seconds)):
-        return listed([day_text(f"{date[0]}-{date[1]}-{date[2]}") for date in known])
-    return _span(known[0], known[-1])
+        return listed([day_text(f"{date[0]}-{date[1]}-{date[2]}") for date in ordered])
+    return _span(ordered[0], ordered[-1])
 
 
 def _span(first: Date, last: Date) -> str:

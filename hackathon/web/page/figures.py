@@ -69,26 +69,26 @@ def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]
     figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
     parted = [wordless(figure.spec) for figure in figures]
     keys = [_key(spec) for spec, _ in parted]
-    found = {key: memory.recall(_KEPT, key) or _read(memory.folder, key) for key in dict.fromkeys(keys)}
-    given_up = {key: why for key in found if (why := memory.recall(_GIVEN_UP, key))}
+    drawings = {key: memory.recall(_KEPT, key) or _read(memory.folder, key) for key in dict.fromkeys(keys)}
+    given_up = {key: why for key in drawings if (why := memory.recall(_GIVEN_UP, key))}
     specs = dict(zip(keys, (spec for spec, _ in parted), strict=True))
-    missing = [key for key, svg in found.items() if not svg and key not in given_up]
+    missing = [key for key, svg in drawings.items() if not svg and key not in given_up]
     problem = next(iter(given_up.values()), "")
-    asked = _ahead.get()
-    if asked is not None:
-        asked.specs.update((key, specs[key]) for key in missing)
-        asked.times += bool(missing)
+    collector = _ahead.get()
+    if collector is not None:
+        collector.specs.update((key, specs[key]) for key in missing)
+        collector.times += bool(missing)
     elif missing:
         try:
-            found.update(_draw({key: specs[key] for key in missing}, memory))
+            drawings.update(_draw({key: specs[key] for key in missing}, memory))
         except (HackathonError, ValueError) as error:
             problem = error.message if isinstance(error, HackathonError) else str(error)
-    _keep(memory, found)
-    made = [
-        replace(figure, svg=with_words(_own_names(svg, figure.name), words)) if (svg := found[key]) else figure
+    _keep(memory, drawings)
+    drawn_figures = [
+        replace(figure, svg=with_words(_own_names(svg, figure.name), words)) if (svg := drawings[key]) else figure
         for figure, key, (_, words) in zip(figures, keys, parted, strict=True)
     ]
-    return made, problem
+    return drawn_figures, problem
 
 
 @contextlib.contextmanager
@@ -98,19 +98,19 @@ def ahead(memory: Memory) -> Iterator[Asked]:
     Who makes many pages asks for their figures twice: in such a block, and then to have them. Yields what was asked for
     so far.
     """
-    asked = Asked()
-    token = _ahead.set(asked)
+    requests = Asked()
+    token = _ahead.set(requests)
     try:
-        yield asked
+        yield requests
     finally:
         _ahead.reset(token)
-    keys = list(asked.specs)
+    keys = list(requests.specs)
     todo = [keys[start : start + BATCH] for start in range(0, len(keys), BATCH)]
     failures = 0
     while todo:
         some = todo.pop()
         try:
-            _keep(memory, _draw({key: asked.specs[key] for key in some}, memory))
+            _keep(memory, _draw({key: requests.specs[key] for key in some}, memory))
         except (HackathonError, ValueError) as error:
             failures += 1
             if len(some) > 1 and failures < ATTEMPTS and not isinstance(error, UnavailableError):
@@ -121,21 +121,21 @@ def ahead(memory: Memory) -> Iterator[Asked]:
                     memory.keep(_GIVEN_UP, key, why, KEPT)
 
 
-def _keep(memory: Memory, made: Mapping[str, str | None]) -> None:
-    for key, svg in made.items():
+def _keep(memory: Memory, drawings: Mapping[str, str | None]) -> None:
+    for key, svg in drawings.items():
         if svg:
-            memory.keep(_KEPT, key, svg, max(KEPT, len(made)))
+            memory.keep(_KEPT, key, svg, max(KEPT, len(drawings)))
 
 
 def _draw(specs: Mapping[str, Mapping[str, Any]], memory: Memory) -> dict[str, str]:
     """Return drawings by key, and keep them in the memory's folder. Raises as `pictures` does."""
     # The letters are the page's: to measure them in one family is five times as fast as in a list of ten.
     plain = [{**spec, "config": {**spec.get("config", {}), "font": "sans-serif"}} for spec in specs.values()]
-    found = {}
+    drawings = {}
     for key, picture in zip(specs, (memory.pictures or pictures)(plain, "svg"), strict=True):
-        found[key] = slim(picture.decode("utf-8", "replace"))
-        _write(memory.folder, key, found[key])
-    return found
+        drawings[key] = slim(picture.decode("utf-8", "replace"))
+        _write(memory.folder, key, drawings[key])
+    return drawings
 
 
 def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def _theme() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(shipped("templates", "plots", "theme.json").read_text(encoding="utf-8"))
-    return found
+    theme: dict[str, Any] = json.loads(shipped("templates", "plots", "theme.json").read_text(encoding="utf-8"))
+    return theme
 
 
 def _key(spec: Mapping[str, Any]) -> str:
@@ -173,8 +173,8 @@ def _write(folder: Path | None, key: str, svg: str) -> None:
         write_whole(folder / f"{key}{_SUFFIX}", f"{hashlib.sha256(svg.encode()).hexdigest()}\n{svg}")
         # A page that is watched live leaves a drawing for each change: now and then the oldest go.
         if int(key[:2], 16) == 0:
-            kept = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
-            for path in kept[: -KEPT_ON_DISK or None]:
+            drawings = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
+            for path in drawings[: -KEPT_ON_DISK or None]:
                 path.unlink(missing_ok=True)
 
 

@@ -31,8 +31,8 @@ def _walk(value: Any, words: list[str]) -> Any:
         return [_walk(entry, words) for entry in value]
     if not isinstance(value, Mapping):
         return value
-    found = {name: _walk(entry, words) for name, entry in value.items() if name not in ("encoding", "data", "datasets")}
-    found.update({name: value[name] for name in ("data", "datasets") if name in value})
+    spec = {name: _walk(entry, words) for name, entry in value.items() if name not in ("encoding", "data", "datasets")}
+    spec.update({name: value[name] for name in ("data", "datasets") if name in value})
     if "encoding" in value:
         channels = {name: entry for name, entry in value["encoding"].items() if name != "tooltip"}
         for name, key in (("x", "title"), ("y", "title"), ("text", "value")):
@@ -40,8 +40,8 @@ def _walk(value: Any, words: list[str]) -> Any:
             if isinstance(channel, Mapping) and _is_word(channel.get(key)):
                 channels[name] = {**channel, key: _STAND_IN.format(len(words))}
                 words.append(channel[key])
-        found["encoding"] = channels
-    return found
+        spec["encoding"] = channels
+    return spec
 
 
 def _is_word(value: object) -> bool:

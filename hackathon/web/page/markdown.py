@@ -29,7 +29,7 @@ def quoted(text: str) -> "Markup":
     plain = " ".join(clean.line(text, clean.BLOCK).split()).replace("|", "\\|")
     if not plain:
         return Markup("")
-    fence = "`" * (max((len(found) for found in re.findall(r"`+", plain)), default=0) + 1)
+    fence = "`" * (max((len(ticks) for ticks in re.findall(r"`+", plain)), default=0) + 1)
     room = " " if plain[0] == "`" or plain[-1] == "`" else ""
     return Markup(f"{fence}{room}{plain}{room}{fence}")
 
@@ -37,8 +37,8 @@ def quoted(text: str) -> "Markup":
 def render_markdown(template: str, language: str, **values: Any) -> str:
     """Return a template `templates/report/<name>` in a language, with one empty line between blocks."""
     with speaking(language):
-        made: str = environment().get_template(template).render(language=language, **values)
-    return re.sub(r"\n{3,}", "\n\n", made).strip() + "\n"
+        text: str = environment().get_template(template).render(language=language, **values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def ruled(columns: int, words: int = 1) -> "Markup":
@@ -53,7 +53,7 @@ def environment() -> "Environment":
     """Return the environment of Markdown templates: values are escaped on their way out, what is undefined fails."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(shipped("templates", "report")),
         autoescape=True,
         finalize=_finalize,
@@ -62,10 +62,10 @@ def environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(t=message, ruled=ruled)
-    made.filters.update(mean=mean_text, quartiles=quartiles, on_target=target_text)
-    made.filters.update(number=show.number, percent=show.percent, moment=moment, quoted=quoted, state=show.state)
-    return made
+    templates.globals.update(t=message, ruled=ruled)
+    templates.filters.update(mean=mean_text, quartiles=quartiles, on_target=target_text)
+    templates.filters.update(number=show.number, percent=show.percent, moment=moment, quoted=quoted, state=show.state)
+    return templates
 
 
 def _finalize(value: object) -> "Markup":

@@ -158,7 +158,7 @@ def environment() -> "Environment":
 
     from hackathon.access.template_cache import private_cache
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(shipped("templates", "pages")),
         undefined=StrictUndefined,
         auto_reload=False,  # a server that goes on while the program is replaced keeps what fits its code
@@ -168,9 +168,9 @@ def environment() -> "Environment":
     )
     with contextlib.suppress(RuntimeError):  # nobody knows this user's home
         # the code of a template depends on the options above, too
-        options = (made.autoescape, made.trim_blocks, made.lstrip_blocks)
-        made.bytecode_cache = private_cache(user_cache() / "pages", f"{__version__} {options}")
-    made.globals.update(
+        options = (templates.autoescape, templates.trim_blocks, templates.lstrip_blocks)
+        templates.bytecode_cache = private_cache(user_cache() / "pages", f"{__version__} {options}")
+    templates.globals.update(
         t=message,
         processes=_processes,
         remarks=show.remarks,
@@ -183,13 +183,13 @@ def environment() -> "Environment":
         listed=pass_context(listed),
         kept_options=pass_context(kept_options),
     )
-    made.filters.update(
+    templates.filters.update(
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
         size=format_size, spec=_spec, code=_code, pieces=pieces, part=_part, mean=_mean, quartiles=_quartiles,
         asking=asking,
         shell=shlex.quote,  # a name of others in a command to paste
     )  # fmt: skip
-    return made
+    return templates
 
 
 def _spec(spec: Mapping[str, Any]) -> "Markup":
@@ -209,7 +209,7 @@ def _code(text: str) -> "Markup":
     """Return a text with what stands between backticks as code; everything in it is escaped."""
     from markupsafe import Markup, escape
 
-    marked = (Markup("<code>{}</code>").format(part) if what else escape(part) for part, what in pieces(text))
+    marked = (Markup("<code>{}</code>").format(part) if kind else escape(part) for part, kind in pieces(text))
     return Markup("").join(marked)
 
 
@@ -253,5 +253,5 @@ def moment(seconds: float | None) -> str:
 
 def span(seconds: float) -> str:
     """Return a duration as `2 min 20 s` would be typed on a clock: `0:02:20`."""
-    minutes, rest = divmod(max(0, round(seconds)), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+    minutes, remainder = divmod(max(0, round(seconds)), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{remainder:02d}"

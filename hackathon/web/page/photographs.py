@@ -64,14 +64,14 @@ def read_picture(folder: Path, name: str, largest: int = LARGEST) -> Picture:
 
 def cleaned(raw: bytes) -> Picture:
     """Return a picture without anything that is not seen. Raises ValueError, IndexError or struct.error for others."""
-    found = _png(raw) if raw.startswith(_PNG) else _jpeg(raw)
-    if not (0 < found.width <= SIDE and 0 < found.height <= SIDE):
+    picture = _png(raw) if raw.startswith(_PNG) else _jpeg(raw)
+    if not (0 < picture.width <= SIDE and 0 < picture.height <= SIDE):
         raise ValueError("size")
-    return found
+    return picture
 
 
 def _png(raw: bytes) -> Picture:
-    kept = [_PNG]
+    chunks = [_PNG]
     size = (0, 0)
     kinds = set()
     for kind, data in _chunks(raw):
@@ -79,66 +79,66 @@ def _png(raw: bytes) -> Picture:
             size = struct.unpack(">II", data[:8])
         if kind in _PNG_KEPT:
             kinds.add(kind)
-            kept.append(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
+            chunks.append(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)))
     if not {b"IHDR", b"IDAT", b"IEND"} <= kinds:
         raise ValueError("not whole")
-    return Picture(".png", b"".join(kept), *size)
+    return Picture(".png", b"".join(chunks), *size)
 
 
 def _chunks(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield (kind, data) up to the end of the picture."""
-    place = len(_PNG)
+    offset = len(_PNG)
     while True:
-        length, kind = struct.unpack(">I4s", raw[place : place + 8])
-        data = raw[place + 8 : place + 8 + length]
+        length, kind = struct.unpack(">I4s", raw[offset : offset + 8])
+        data = raw[offset + 8 : offset + 8 + length]
         if len(data) < length:
             raise ValueError("cut off")
         yield kind, data
         if kind == b"IEND":
             return
-        place += length + 12
+        offset += length + 12
 
 
 def _jpeg(raw: bytes) -> Picture:
     if raw[:2] != b"\xff\xd8":
         raise ValueError("no JPEG")
-    kept, size, orientation, place, scans = [b"\xff\xd8"], (0, 0), 1, 2, 0
+    segments, size, orientation, offset, scans = [b"\xff\xd8"], (0, 0), 1, 2, 0
     while True:
-        if raw[place] != 0xFF:
+        if raw[offset] != 0xFF:
             raise ValueError("no marker")
-        while raw[place + 1] == 0xFF:  # fill bytes
-            place += 1
-        marker = raw[place + 1]
-        place += 2
+        while raw[offset + 1] == 0xFF:  # fill bytes
+            offset += 1
+        marker = raw[offset + 1]
+        offset += 2
         if marker == _END:
-            kept.append(b"\xff\xd9")
+            segments.append(b"\xff\xd9")
             break
         if marker in _STANDALONE:
-            kept.append(bytes((0xFF, marker)))
+            segments.append(bytes((0xFF, marker)))
             continue
-        (length,) = struct.unpack(">H", raw[place : place + 2])
-        data = raw[place + 2 : place + length]
+        (length,) = struct.unpack(">H", raw[offset : offset + 2])
+        data = raw[offset + 2 : offset + length]
         if length < 2 or len(data) != length - 2:
             raise ValueError("cut off")
-        place += length
+        offset += length
         if marker in _FRAMES:
             size = struct.unpack(">HH", data[1:5])
         if marker == 0xE1 and data.startswith(b"Exif\0\0"):
             orientation = _turned(data[6:])
         if _is_needed(marker, data):
             data = _without_thumbnail(data) if marker == 0xE0 else data
-            kept.append(bytes((0xFF, marker)) + struct.pack(">H", len(data) + 2) + data)
+            segments.append(bytes((0xFF, marker)) + struct.pack(">H", len(data) + 2) + data)
         if marker == _SCAN:
             scans += 1
-            end = _scan_end(raw, place)
-            kept.append(raw[place:end])
-            place = end
+            end = _scan_end(raw, offset)
+            segments.append(raw[offset:end])
+            offset = end
     if not scans:
         raise ValueError("no picture")
     if orientation != 1:
-        kept.insert(1, _exif(orientation))
+        segments.insert(1, _exif(orientation))
     height, width = size
-    return Picture(".jpg", b"".join(kept), *((height, width) if orientation >= 5 else (width, height)))
+    return Picture(".jpg", b"".join(segments), *((height, width) if orientation >= 5 else (width, height)))
 
 
 def _is_needed(marker: int, data: bytes) -> bool:
@@ -146,8 +146,8 @@ def _is_needed(marker: int, data: bytes) -> bool:
     if marker == _COMMENT:
         return False
     if 0xE0 <= marker <= 0xEF:
-        known = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
-        return marker in known and data.startswith(known[marker])
+        signatures = {0xE0: b"JFIF\0", 0xE2: b"ICC_PROFILE\0", 0xEE: b"Adobe"}
+        return marker in signatures and data.startswith(signatures[marker])
     return True
 
 
@@ -155,14 +155,14 @@ def _without_thumbnail(jfif: bytes) -> bytes:
     return jfif[:12] + b"\0\0"
 
 
-def _scan_end(raw: bytes, place: int) -> int:
+def _scan_end(raw: bytes, offset: int) -> int:
     """Return where the coded data of a scan ends: at the next marker that is no restart."""
     while True:
-        place = raw.index(b"\xff", place)
-        following = raw[place + 1]
+        offset = raw.index(b"\xff", offset)
+        following = raw[offset + 1]
         if following not in (0x00, 0xFF) and following not in _STANDALONE:
-            return place
-        place += 1 if following == 0xFF else 2
+            return offset
+        offset += 1 if following == 0xFF else 2
 
 
 def _turned(tiff: bytes) -> int:

@@ -33,16 +33,16 @@ _LEFT_OUT = ("$schema", "title", "spacing", "datasets")
 @functools.cache
 def forms() -> dict[str, dict[str, Any]]:
     """Return the forms by name; what all share stands under the empty name."""
-    found: dict[str, dict[str, Any]] = {"": {**themed({}), "padding": 2, "autosize": AUTOSIZE}}
+    specs: dict[str, dict[str, Any]] = {"": {**themed({}), "padding": 2, "autosize": AUTOSIZE}}
     for name in ("scaling", "overview", "progress", "telemetry", "shares", "survey", "trials"):
         spec = json.loads(shipped("templates", "plots", f"{name}.vl.json").read_text(encoding="utf-8"))
         parts = {name: spec}
         if "hconcat" in spec:
-            parts = {f"{name}-{order}": panel(spec, each) for order, each in enumerate(PANELS)}
+            parts = {f"{name}-{order}": panel(spec, title) for order, title in enumerate(PANELS)}
         for key, part in parts.items():
             own = {entry: value for entry, value in part.items() if entry not in _LEFT_OUT}
-            found[key] = {entry: value for entry, value in own.items() if found[""].get(entry) != value}
-    return found
+            specs[key] = {entry: value for entry, value in own.items() if specs[""].get(entry) != value}
+    return specs
 
 
 def forms_file() -> str:
@@ -57,66 +57,66 @@ def form_of(name: str) -> dict[str, Any]:
 
 def shortened(figure: str, spec: Mapping[str, Any]) -> list[Any]:
     """Return `[form, difference]` for the specification of a figure; the form is empty where none fits."""
-    told: list[Any] = ["", difference(form_of(""), spec)]
+    shortest: list[Any] = ["", difference(form_of(""), spec)]
     names = [form for part, names in _OF.items() if part in figure.split("-") for form in names]
     for name in names:
         other = [name, difference(form_of(name), spec)]
-        if len(_text(other)) < len(_text(told)):
-            told = other
-    return told
+        if len(_text(other)) < len(_text(shortest)):
+            shortest = other
+    return shortest
 
 
 def difference(form: Any, value: Any) -> Any:
     """Return what makes `value` of `form`; ABSENT where they are equal."""
     if isinstance(value, dict):
-        told = _of_mapping(form if isinstance(form, dict) else {}, value)
-        return ABSENT if isinstance(form, dict) and told == {} else told
+        change = _of_mapping(form if isinstance(form, dict) else {}, value)
+        return ABSENT if isinstance(form, dict) and change == {} else change
     if isinstance(value, list):
         return ABSENT if _same(form, value) else _of_list(form, value)
     return ABSENT if type(form) is type(value) and repr(form) == repr(value) else value
 
 
-def whole(form: Any, told: Any) -> Any:
+def whole(form: Any, change: Any) -> Any:
     """Return the value that a difference makes of a form."""
-    if not isinstance(told, dict):
-        return told
-    if "=" in told:
-        return told["="]
-    if "|" in told:
-        columns = told["|"]
+    if not isinstance(change, dict):
+        return change
+    if "=" in change:
+        return change["="]
+    if "|" in change:
+        columns = change["|"]
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if "@" in told:
-        return [_entry(form, each) for each in told["@"]]
-    made = dict(form) if isinstance(form, dict) else {}
-    for name in told.get("-", ()):
-        made.pop(name, None)
-    return {**made, **{name: whole(made.get(name), each) for name, each in told.items() if name != "-"}}
+    if "@" in change:
+        return [_entry(form, entry) for entry in change["@"]]
+    value = dict(form) if isinstance(form, dict) else {}
+    for name in change.get("-", ()):
+        value.pop(name, None)
+    return {**value, **{name: whole(value.get(name), part) for name, part in change.items() if name != "-"}}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(value: Any, other: Any) -> bool:
     """Return whether two values are the same JSON, but for the order of keys."""
-    if type(one) is not type(other):
+    if type(value) is not type(other):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(each, other[name]) for name, each in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return repr(one) == repr(other)
+    if isinstance(value, dict):
+        return value.keys() == other.keys() and all(_same(entry, other[name]) for name, entry in value.items())
+    if isinstance(value, list):
+        return len(value) == len(other) and all(map(_same, value, other))
+    return repr(value) == repr(other)
 
 
-def _entry(form: Any, told: Any) -> Any:
-    if not isinstance(told, list):
-        return form[told]
-    return told[0] if len(told) == 1 else whole(form[told[0]], told[1])
+def _entry(form: Any, change: Any) -> Any:
+    if not isinstance(change, list):
+        return form[change]
+    return change[0] if len(change) == 1 else whole(form[change[0]], change[1])
 
 
 def _of_mapping(form: dict[str, Any], value: dict[str, Any]) -> Any:
     if _SIGNS & value.keys():
         return {} if _same(form, value) else {"=": value}
-    told = {name: difference(form.get(name, ABSENT), entry) for name, entry in value.items()}
-    told = {name: each for name, each in told.items() if each is not ABSENT}
+    changes = {name: difference(form.get(name, ABSENT), entry) for name, entry in value.items()}
+    changes = {name: change for name, change in changes.items() if change is not ABSENT}
     gone = [name for name in form if name not in value]
-    return {**told, **({"-": gone} if gone else {})}
+    return {**changes, **({"-": gone} if gone else {})}
 
 
 def _of_list(form: Any, value: list[Any]) -> Any:
@@ -131,20 +131,20 @@ def _of_list(form: Any, value: list[Any]) -> Any:
 
 
 def _flat(row: Mapping[str, Any]) -> bool:
-    return not any(isinstance(each, (dict, list)) for each in row.values())
+    return not any(isinstance(cell, (dict, list)) for cell in row.values())
 
 
 def _nearest(form: list[Any], entry: Any) -> Any:
-    for place, each in enumerate(form):
-        if _same(each, entry):
-            return place
-    told: Any = [entry]
-    least = len(_text(told))
-    for place, each in enumerate(form):
-        size = len(_text(other := [place, difference(each, entry)]))
+    for index, candidate in enumerate(form):
+        if _same(candidate, entry):
+            return index
+    nearest: Any = [entry]
+    least = len(_text(nearest))
+    for index, candidate in enumerate(form):
+        size = len(_text(other := [index, difference(candidate, entry)]))
         if size < least:
-            told, least = other, size
-    return told
+            nearest, least = other, size
+    return nearest
 
 
 def _text(value: Any) -> str:

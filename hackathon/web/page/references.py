@@ -91,11 +91,11 @@ def _file(event_folder: Path | None) -> Path:
 def _read(path: Path, language: str, changed: int) -> References:
     from hackathon.config.yaml import read_yaml
 
-    found = read_yaml(path).value
-    told: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    target = _mapping(told.get("target"))
+    content = read_yaml(path).value
+    fields: Mapping[str, Any] = content if isinstance(content, dict) else {}
+    target = _mapping(fields.get("target"))
     share = _share(target.get("efficiency")) or (TARGET, TARGET)
-    entries = told.get("references")
+    entries = fields.get("references")
     points = [_reference(_mapping(entry)) for entry in (entries if isinstance(entries, list) else ())]
     return References(
         target=share[0],

@@ -20,8 +20,8 @@ _JOINERS = "\u200c\u200d"
 
 def line(text: str, most: int = LINE) -> str:
     """Return a text as one line; what is longer than `most` letters is cut, and a remark says so."""
-    shown = printable(without_escapes(text[: 4 * most + LINE]), kept=_JOINERS)
-    return _cut(shown, most, len(text))
+    plain = printable(without_escapes(text[: 4 * most + LINE]), kept=_JOINERS)
+    return _cut(plain, most, len(text))
 
 
 def block(text: str, most: int = BLOCK) -> str:
@@ -30,11 +30,11 @@ def block(text: str, most: int = BLOCK) -> str:
     if "\r" in cut:
         cut = cut.replace("\r\n", "\n").replace("\r", "\n")
     if cut.isascii() and cut.replace("\n", "").replace("\t", "").isprintable():
-        shown = cut
+        plain = cut
     else:
-        shown = printable(without_escapes(cut), kept=f"\n\t{_JOINERS}")
-    shown = "\n".join(_cut(each, LINE, len(each)) for each in shown.split("\n")) if len(shown) > LINE else shown
-    return f"{shown}\n{_remark(len(text) - most)}" if len(text) > most else shown
+        plain = printable(without_escapes(cut), kept=f"\n\t{_JOINERS}")
+    plain = "\n".join(_cut(part, LINE, len(part)) for part in plain.split("\n")) if len(plain) > LINE else plain
+    return f"{plain}\n{_remark(len(text) - most)}" if len(text) > most else plain
 
 
 def value(record: Any) -> Any:
@@ -46,7 +46,7 @@ def value(record: Any) -> Any:
     if isinstance(record, (list, tuple)):
         return type(record)(value(entry) for entry in record)
     if is_dataclass(record) and not isinstance(record, type):
-        return replace(record, **{each.name: value(getattr(record, each.name)) for each in fields(record)})
+        return replace(record, **{field.name: value(getattr(record, field.name)) for field in fields(record)})
     return record
 
 
@@ -56,22 +56,22 @@ def tail(inside: GuardedFolder, name: str, most: int = TAIL_LINES) -> tuple[list
 
     Of a progress bar the last state is left. Binary content is shown with the sign for what is no text.
     """
-    found = inside.end(name, TAIL_BYTES)
-    if found is None:
+    ending = inside.end(name, TAIL_BYTES)
+    if ending is None:
         return None
-    raw, size = found
+    raw, size = ending
     before = size - len(raw)
     if before and b"\n" in raw[:-1]:
         raw = raw[raw.index(b"\n") + 1 :]  # the rest of a line whose beginning is not there
     splitter = Splitter(states=False)
     lines = [*splitter.feed(raw)]
-    rest = splitter.rest()
-    lines += [rest] if rest else []
-    return [line(each) for each in lines[-most:]], before + max(0, len(lines) - most), size
+    partial = splitter.rest()
+    lines += [partial] if partial else []
+    return [line(text) for text in lines[-most:]], before + max(0, len(lines) - most), size
 
 
-def _cut(shown: str, most: int, length: int) -> str:
-    return f"{shown[:most]} {_remark(length - most)}" if len(shown) > most else shown
+def _cut(text: str, most: int, length: int) -> str:
+    return f"{text[:most]} {_remark(length - most)}" if len(text) > most else text
 
 
 def _remark(count: int) -> str:

@@ -37,14 +37,14 @@ def vega_bundle(cache: Path) -> bytes:
     except PackageNotFoundError:
         raise UnavailableError("scaling.plot_missing_library") from None
     with suppress(OSError):
-        head, _, kept = (cache / name).read_bytes().partition(b"\n")
-        if head == _seal(kept):
-            return kept
-    made = _bundle()
+        head, _, content = (cache / name).read_bytes().partition(b"\n")
+        if head == _seal(content):
+            return content
+    bundle = _bundle()
     with suppress(OSError):  # a full disk: it is made again next time
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_whole(cache / name, _seal(made) + b"\n" + made)
-    return made
+        write_whole(cache / name, _seal(bundle) + b"\n" + bundle)
+    return bundle
 
 
 def _seal(content: bytes) -> bytes:

@@ -61,10 +61,10 @@ def mean_text(item: ItemView) -> str:
 
 def target_share(item: ItemView) -> ShareView | None:
     """Return the share that an item aims at: on the middle, or at the good end; None where it may not be told."""
-    wanted = {"middle": 0, "high": 0, "low": 1}.get(item.target)
-    if not item.shown or not item.n or wanted is None or len(item.shares) <= wanted:
+    index = {"middle": 0, "high": 0, "low": 1}.get(item.target)
+    if not item.shown or not item.n or index is None or len(item.shares) <= index:
         return None
-    return item.shares[wanted]
+    return item.shares[index]
 
 
 def target_text(item: ItemView) -> str:

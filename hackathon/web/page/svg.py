@@ -86,10 +86,10 @@ def _nodes(element: ElementTree.Element, depth: int) -> list[_Node]:
     if tag in _LETTERS:
         _place(attributes, "x", "y")
         attributes |= {name: str(round(float(attributes[name]))) for name in ("x", "y") if _is_number(attributes, name)}
-        nodes = [found for child in element for found in _nodes(child, depth + 1) if found.tag == "tspan"]
+        nodes = [node for child in element for node in _nodes(child, depth + 1) if node.tag == "tspan"]
         text = element.text or ""
         return [_Node(tag, attributes, nodes, text)] if text.strip() or nodes else []
-    children = [found for child in element for found in _nodes(child, depth + 1)]
+    children = [node for child in element for node in _nodes(child, depth + 1)]
     if tag not in _ELEMENTS:
         return children if tag == "a" else []
     if tag in ("g", "defs"):
@@ -111,8 +111,8 @@ def _is_number(attributes: dict[str, str], name: str) -> bool:
 
 
 def _path(attributes: dict[str, str], role: str) -> list[_Node]:
-    seen = attributes.get("fill", "none") not in ("none", "transparent") or "stroke" in attributes
-    if not attributes.get("d") or (role in ("background", "foreground") and not seen):
+    visible = attributes.get("fill", "none") not in ("none", "transparent") or "stroke" in attributes
+    if not attributes.get("d") or (role in ("background", "foreground") and not visible):
         return []
     circle = _CIRCLE.match(attributes["d"])
     if circle and _TRANSLATE.match(attributes.get("transform", "translate(0,0)")):
@@ -126,10 +126,10 @@ def _path(attributes: dict[str, str], role: str) -> list[_Node]:
 
 def _place(attributes: dict[str, str], x: str, y: str) -> None:
     """Say by coordinates what a translation says."""
-    found = _TRANSLATE.match(attributes.get("transform", ""))
-    if found and x not in attributes and y not in attributes:
+    match = _TRANSLATE.match(attributes.get("transform", ""))
+    if match and x not in attributes and y not in attributes:
         del attributes["transform"]
-        attributes[x], attributes[y] = found[1], found[2]
+        attributes[x], attributes[y] = match[1], match[2]
 
 
 def _moved(transform: str, node: _Node) -> _Node:
@@ -170,14 +170,14 @@ def _once(top: _Node) -> None:
     """Let equal regions that cut drawings be one."""
     instead: dict[str, str] = {}
     for node in _all(top):
-        known: dict[tuple[str, ...], str] = {}
-        for each in node.children if node.tag == "defs" else ():
-            look = ("".join(_written(_Node(each.tag, {}, each.children))),)
-            if each.tag == "clipPath" and "id" in each.attributes:
-                instead[each.attributes["id"]] = known.setdefault(look, each.attributes["id"])
+        ids: dict[tuple[str, ...], str] = {}
+        for child in node.children if node.tag == "defs" else ():
+            look = ("".join(_written(_Node(child.tag, {}, child.children))),)
+            if child.tag == "clipPath" and "id" in child.attributes:
+                instead[child.attributes["id"]] = ids.setdefault(look, child.attributes["id"])
         if node.tag == "defs":
             node.children = [
-                each for each in node.children if instead.get(name := each.attributes.get("id", ""), name) == name
+                child for child in node.children if instead.get(name := child.attributes.get("id", ""), name) == name
             ]
     for node in _all(top):
         named = _URL.match(node.attributes.get("clip-path", ""))
@@ -214,20 +214,20 @@ def _merged(nodes: Iterable[_Node]) -> Iterator[_Node]:
             return ("cut", *look)
         return (id(node),)
 
-    for (what, *_), same in groupby(nodes, kind):
+    for (shape, *_), same in groupby(nodes, kind):
         alike = list(same)
         for node in alike:
             node.children = node.children if node.tag in _LETTERS else list(_merged(node.children))
         first = alike[0].attributes
-        if what == "dot":
-            spots = "".join(f"M{each.attributes['cx']},{each.attributes['cy']}h0" for each in alike)
+        if shape == "dot":
+            spots = "".join(f"M{node.attributes['cx']},{node.attributes['cy']}h0" for node in alike)
             width = _short(2 * float(first["r"]))
             round_ = {"stroke": first["fill"], "stroke-width": width, "stroke-linecap": "round"}
             yield _Node("path", {**round_, "d": spots}, [])
-        elif what == "bar":
-            yield _Node("path", {**first, "d": "".join(each.attributes["d"] for each in alike)}, [])
-        elif what == "cut":
-            yield _Node("g", first, [child for each in alike for child in each.children])
+        elif shape == "bar":
+            yield _Node("path", {**first, "d": "".join(node.attributes["d"] for node in alike)}, [])
+        elif shape == "cut":
+            yield _Node("g", first, [child for node in alike for child in node.children])
         else:
             yield from alike
 
@@ -253,7 +253,7 @@ def _gathered(nodes: Iterable[_Node]) -> Iterator[_Node]:
 
 def _rounded(name: str, value: str) -> str:
     if name in ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "width", "height", "dx", "dy"):
-        return _NUMBER.sub(lambda found: _short(float(found[0])), value)
+        return _NUMBER.sub(lambda match: _short(float(match[0])), value)
     return value.removesuffix("px") if name == "font-size" else value
 
 
@@ -268,8 +268,8 @@ def _short(value: float) -> str:
 
 
 def _written(node: _Node) -> Iterator[str]:
-    told = {name: _path_text(value) if name == "d" else value for name, value in node.attributes.items()}
-    words = "".join(f' {name}="{escape(value)}"' for name, value in told.items())
+    attributes = {name: _path_text(value) if name == "d" else value for name, value in node.attributes.items()}
+    words = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
     if not node.children and not node.text:
         yield f"<{node.tag}{words}/>"
         return

@@ -79,9 +79,9 @@ class PageOptions:
     def with_(self, table: str, **changed: str) -> list[tuple[str, str]]:
         """Return all options with those of one table changed, on its first page unless a page is named."""
         changed = {"page": "", **changed}
-        names = {f"{table}.{what}" for what in changed}
-        others = [pair for pair in self.options if pair[0] not in names]
-        return [*others, *((f"{table}.{what}", value) for what, value in changed.items() if value)]
+        names = {f"{table}.{name}" for name in changed}
+        pairs = [pair for pair in self.options if pair[0] not in names]
+        return [*pairs, *((f"{table}.{name}", value) for name, value in changed.items() if value)]
 
     def fields(self, table: str) -> list[tuple[str, str]]:
         """Return what a form for the words of one table takes along."""
@@ -102,8 +102,8 @@ def is_option(kind: str, name: str, value: str) -> bool:
 
 def kept_options(context: "Context") -> list[tuple[str, str]]:
     """Return the options of all tables, for other forms of the page."""
-    asked: PageOptions | None = context.get("asked")
-    return [pair for pair in asked.options if "." in pair[0]] if asked else []
+    page_options: PageOptions | None = context.get("asked")
+    return [pair for pair in page_options.options if "." in pair[0]] if page_options else []
 
 
 def value_of(text: str) -> Value | None:
@@ -118,48 +118,48 @@ def value_of(text: str) -> Value | None:
     number = float(match[0].replace(",", "").replace("\u2212", "-")) if match else 0.0
     parts = _DIGITS.split(text[match.end() if match else 0 :].casefold())
     # Digits as (how many, which): a number of any length, and none is made.
-    rest = tuple(
-        (0, len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (1, 0, part) for place, part in enumerate(parts)
+    remainder = tuple(
+        (0, len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (1, 0, part) for index, part in enumerate(parts)
     )
-    return (0 if match else 1, number, rest)
+    return (0 if match else 1, number, remainder)
 
 
 def ordered(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
     """Return rows in the order of a value, as they were where it is the same; without one (None): last, either way."""
     pairs = [(value(row), row) for row in rows]
-    known = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: pair[0], reverse=descending)
-    return [row for _, row in known] + [row for told, row in pairs if told is None]
+    present = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: pair[0], reverse=descending)
+    return [row for _, row in present] + [row for key, row in pairs if key is None]
 
 
 def listed(context: "Context", name: str, caller: "Callable[[], Markup]") -> "Markup":
     """Return the table that a template's block makes, as the reader asked for it; one without rows stays as it is."""
-    made = caller()
-    site, asked = context.get("site"), context.get("asked")
-    found = _TABLE.search(made) if site is not None and (asked or site.scripts) else None
-    rows = _ROW.findall(found["rows"]) if found else []
-    if found is None or len(rows) < 2:
-        return made
-    if asked is None:
-        label = type(made).escape(message("listed.filter"))
-        return _joined(made, found, found["head"], found["rows"], f'data-list="{label}"')
+    table = caller()
+    site, options = context.get("site"), context.get("asked")
+    match = _TABLE.search(table) if site is not None and (options or site.scripts) else None
+    rows = _ROW.findall(match["rows"]) if match else []
+    if match is None or len(rows) < 2:
+        return table
+    if options is None:
+        label = type(table).escape(message("listed.filter"))
+        return _joined(table, match, match["head"], match["rows"], f'data-list="{label}"')
     parts: Any = context.environment.get_template("table_parts.html.j2").module
-    return _Listed(name, asked, made, found, rows, parts).shown()
+    return _Listed(name, options, table, match, rows, parts).shown()
 
 
-def _joined(made: "Markup", found: re.Match[str], head: str, rows: str, attribute: str) -> "Markup":
-    inner = f"{found['tag']} {attribute}{found['before']}{head}{found['between']}{rows}{found['after']}"
-    return type(made)(f"{made[: found.start()]}{inner}{made[found.end() :]}")
+def _joined(table: "Markup", match: re.Match[str], head: str, rows: str, attribute: str) -> "Markup":
+    inner = f"{match['tag']} {attribute}{match['before']}{head}{match['between']}{rows}{match['after']}"
+    return type(table)(f"{table[: match.start()]}{inner}{table[match.end() :]}")
 
 
 class _Listed:
     """One table on its way to a reader."""
 
     def __init__(
-        self, name: str, asked: PageOptions, made: "Markup", found: re.Match[str], rows: list[str], parts: Any
+        self, name: str, options: PageOptions, table: "Markup", match: re.Match[str], rows: list[str], parts: Any
     ) -> None:
-        self.name, self.asked, self.made, self.found, self.all, self.parts = name, asked, made, found, rows, parts
-        wish = asked.of(name)
-        self.heads = list(_CELL.finditer(found["head"]))
+        self.name, self.asked, self.made, self.found, self.all, self.parts = name, options, table, match, rows, parts
+        wish = options.of(name)
+        self.heads = list(_CELL.finditer(match["head"]))
         self.sort, self.descending = int(wish.get("sort", "0").removeprefix("-")), wish.get("sort", "")[:1] == "-"
         if not (0 < self.sort <= len(self.heads)) or not _seen(self.heads[self.sort - 1]["content"]):
             self.sort = 0
@@ -193,11 +193,11 @@ class _Listed:
 
     def _head(self) -> str:
         """Return the heads, those that somebody sees as links that sort: numbers with the largest first."""
-        made, end = "", 0
+        markup, end = "", 0
         for column, head in enumerate(self.heads, 1):
-            made, end = made + self.found["head"][end : head.start()], head.end()
+            markup, end = markup + self.found["head"][end : head.start()], head.end()
             if not _seen(head["content"]):
-                made += head[0]
+                markup += head[0]
                 continue
             values = (value_of(_cell(row, column)) for row in self.all)
             first = next((value for value in values if value is not None), None)
@@ -207,9 +207,9 @@ class _Listed:
                 largest = not self.descending
             content = type(self.made)(head["content"])
             link = self.parts.head(content, self._address(sort=f"{'-' * largest}{column}"), direction)
-            told = f' aria-sort="{direction}"' if direction else ""
-            made += f"<{head['tag']}{head['attributes']}{told}>{link}</{head['tag']}>"
-        return made + self.found["head"][end:]
+            attribute = f' aria-sort="{direction}"' if direction else ""
+            markup += f"<{head['tag']}{head['attributes']}{attribute}>{link}</{head['tag']}>"
+        return markup + self.found["head"][end:]
 
 
 def _text(markup: str, between: str = "") -> str:

@@ -37,18 +37,18 @@ def occupancy(source: Catalog, clusters: Mapping[str, Cluster]) -> dict[str, Occ
     if not source.asks:
         return {}
     kinds = Counter(cluster.scheduler for cluster in clusters.values())
-    found = {}
+    occupancies = {}
     for name, cluster in clusters.items():
         if kinds[cluster.scheduler] > 1:
             continue
-        told: Occupancy | None = source.memory.recall("occupancy", name)
-        asked: float = source.memory.recall("occupancy asked", name) or -1e9
-        if time.monotonic() - asked > EVERY:
+        entry: Occupancy | None = source.memory.recall("occupancy", name)
+        moment: float = source.memory.recall("occupancy asked", name) or -1e9
+        if time.monotonic() - moment > EVERY:
             source.memory.keep("occupancy asked", name, time.monotonic(), KEPT)
             threading.Thread(target=_ask, args=(source, name, cluster), name="queues", daemon=True).start()
-        if told is not None and source.now - told.moment < OLD:
-            found[name] = told
-    return found
+        if entry is not None and source.now - entry.moment < OLD:
+            occupancies[name] = entry
+    return occupancies
 
 
 def _ask(source: Catalog, name: str, cluster: Cluster) -> None:
@@ -57,9 +57,9 @@ def _ask(source: Catalog, name: str, cluster: Cluster) -> None:
     from hackathon.text.errors import HackathonError
 
     try:
-        told = runner.queues(scheduler_of(cluster), delays=())
+        queues = runner.queues(scheduler_of(cluster), delays=())
     except (HackathonError, OSError, ValueError):
         return  # no such command here, or no answer: the page shows none
-    known = {queue.name: queue for queue in told if queue.name in cluster.queues}
-    if known:
-        source.memory.keep("occupancy", name, Occupancy(time.time(), known), KEPT)
+    by_name = {queue.name: queue for queue in queues if queue.name in cluster.queues}
+    if by_name:
+        source.memory.keep("occupancy", name, Occupancy(time.time(), by_name), KEPT)

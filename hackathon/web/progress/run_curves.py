@@ -65,9 +65,9 @@ AS_IT_IS = ChartWish()
 
 def wish_of(options: Iterable[tuple[str, str]]) -> ChartWish:
     """Return what the options of an address wish for; what is none of ours is passed over."""
-    asked = dict(reversed([*options]))
-    smooth = next((each for each in SMOOTHED if str(each) == asked.get("smooth")), 1)
-    return ChartWish(asked["x"] if asked.get("x") in AXES else "time", asked.get("y") == "log", smooth)
+    fields = dict(reversed([*options]))
+    smooth = next((width for width in SMOOTHED if str(width) == fields.get("smooth")), 1)
+    return ChartWish(fields["x"] if fields.get("x") in AXES else "time", fields.get("y") == "log", smooth)
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class RunCurves:
 def run_curves(inside: GuardedFolder, run: RunEntry, wish: ChartWish, memory: Memory) -> RunCurves:
     """Return a run's curves; of a Meter's file its end, of logs what `logs.printed` reads."""
     files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
-    found = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
-    if found is not None:
-        lines = found[0].decode("utf-8", "replace").split("\n")
+    ending = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
+    if ending is not None:
+        lines = ending[0].decode("utf-8", "replace").split("\n")
         curves = _metered(lines, wish.x)
         names = chosen(curves, run.metric)
         if names:
@@ -107,22 +107,22 @@ def _metered(lines: Sequence[str], x: str) -> dict[str, Points]:
         raw = _over(rows, list(totals))
     else:
         raw = curves_of(lines, over="t" if x == "time" else "step")
-    return {name: kept for name, points in raw.items() if len(kept := usable(points)) > 1}
+    return {name: curve for name, points in raw.items() if len(curve := usable(points)) > 1}
 
 
-def _over(rows: Sequence[dict[str, Any]], places: Sequence[float]) -> dict[str, Points]:
+def _over(rows: Sequence[dict[str, Any]], positions: Sequence[float]) -> dict[str, Points]:
     """Return the curves of a Meter's lines over places of their own, of the newest attempt."""
     newest = max((_attempt(line) for line in rows), default=1)
-    first = next((place for line, place in zip(rows, places, strict=True) if _attempt(line) == newest), 0.0)
-    found: dict[str, Points] = {}
-    for line, place in zip(rows, places, strict=True):
+    first = next((position for line, position in zip(rows, positions, strict=True) if _attempt(line) == newest), 0.0)
+    curves: dict[str, Points] = {}
+    for line, position in zip(rows, positions, strict=True):
         if _attempt(line) != newest:
             continue
         for name, raw in line.items():
             value = number(raw) if name not in _NO_CURVES else None
             if value is not None:
-                found.setdefault(name, []).append((place - first, value))
-    return found
+                curves.setdefault(name, []).append((position - first, value))
+    return curves
 
 
 _NO_CURVES = frozenset({"t", "attempt", "final", "warmup", "rank", "samples", "seconds", "step"})
@@ -136,33 +136,33 @@ def _attempt(line: dict[str, Any]) -> float:
 def _printed(inside: GuardedFolder, run: RunEntry, memory: Memory) -> RunCurves:
     directory = RunDirectory(Path(run.project) / "runs" / run.id)
     key = (str(directory.path), run.state in OPEN, *inside.facts(("logs", "request.json")))
-    known: RunCurves | None = memory.recall("printed curves", key)
-    if known is not None:
-        return known
+    cached: RunCurves | None = memory.recall("printed curves", key)
+    if cached is not None:
+        return cached
     record = directory.known()
     try:
-        told = printed_curves(
+        printed = printed_curves(
             directory.path, record.metrics, processes=record.processes, over=run.state not in OPEN
         )  # fmt: skip
     except RequestError as error:
         return RunCurves(problem=clean.line(error.message))
-    names = chosen(told, run.metric, declared=record.metrics)
-    stepped = all(_is_rising([step for step, _ in told[name]]) for name in names)
+    names = chosen(printed, run.metric, declared=record.metrics)
+    stepped = all(_is_rising([step for step, _ in printed[name]]) for name in names)
     lines = [
         (name, usable([(step if stepped and step is not None else float(order), value)
-                       for order, (step, value) in enumerate(told[name], 1)]))
+                       for order, (step, value) in enumerate(printed[name], 1)]))
         for name in names
     ]  # fmt: skip
-    made = RunCurves(
+    curves = RunCurves(
         "step" if stepped else "order", tuple((name, points) for name, points in lines if len(points) > 1), bool(names)
     )
-    memory.keep("printed curves", key, made, KEPT)
-    return made
+    memory.keep("printed curves", key, curves, KEPT)
+    return curves
 
 
 def _is_rising(steps: Sequence[float | None]) -> bool:
-    known = [step for step in steps if step is not None]
-    return len(known) == len(steps) and all(after > before for before, after in pairwise(known))
+    numbers = [step for step in steps if step is not None]
+    return len(numbers) == len(steps) and all(after > before for before, after in pairwise(numbers))
 
 
 def _is_meter(name: str) -> bool:
@@ -175,8 +175,8 @@ def chosen(curves: Iterable[str], metric: str, *, declared: Iterable[str] = ()) 
     first = [name for name in names if name.removesuffix(EACH) == metric]
     losses = sorted(name for name in names if "loss" in name.lower() and name not in first)
     good = sorted(name for name in names if "acc" in name.lower() and name not in (*first, *losses))
-    rest = [name for name in names if name in set(declared) or name.removesuffix(EACH).endswith("_per_s")]
-    return list(dict.fromkeys((*first, *losses, *good, *rest)))[:CURVES]
+    remaining = [name for name in names if name in set(declared) or name.removesuffix(EACH).endswith("_per_s")]
+    return list(dict.fromkeys((*first, *losses, *good, *remaining)))[:CURVES]
 
 
 def usable(points: Iterable[tuple[float, float]]) -> Points:
@@ -203,9 +203,9 @@ def smoothed(points: Points, width: int) -> Points:
 
 def title_of(metric: str, unit: str) -> str:
     """Return what a curve is called."""
-    known = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
+    titles = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
     name = metric.removesuffix(EACH)
-    words = message(known[name]) if name in known else clean.line(name, 80)
+    words = message(titles[name]) if name in titles else clean.line(name, 80)
     words = message("run_page.each_process", title=words) if metric.endswith(EACH) else words
     return f"{words} [{clean.line(unit, 40)}]" if unit else words
 

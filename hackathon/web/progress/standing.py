@@ -90,24 +90,24 @@ def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | No
 
 def _written(inside: GuardedFolder) -> dict[int, float]:
     """Return rank → when its log or its Meter's file was changed last, by the file server's clock."""
-    found: dict[int, float] = {}
+    moments: dict[int, float] = {}
     for folder, suffix in (("logs", ".log"), ("metrics", ".jsonl")):
         for name, state in inside.states(folder, FILES).items():
             rank = rank_of(Path(name))
             if rank >= 0 and name == f"rank-{rank}{suffix}" and state is not None and state.st_size:
-                found[rank] = max(found.get(rank, 0.0), state.st_mtime)
-    return found
+                moments[rank] = max(moments.get(rank, 0.0), state.st_mtime)
+    return moments
 
 
-def _lines(inside: GuardedFolder, rank: int, *, whole: bool = False) -> list[dict[str, Any]]:
-    """Return the lines of a rank's newest attempt at the end of its Meter's file; `whole`: those at its start, too."""
+def _lines(inside: GuardedFolder, rank: int, *, with_start: bool = False) -> list[dict[str, Any]]:
+    """Return the lines of a rank's newest attempt at the end of its Meter's file; `with_start`: at its start, too."""
     name = f"metrics/rank-{rank}.jsonl"
-    found = inside.end(name, TAIL)
-    if found is None:
+    ending = inside.end(name, TAIL)
+    if ending is None:
         return []
-    raw, size = found
+    raw, size = ending
     parts = raw.split(b"\n")[1 if size > len(raw) else 0 :]
-    head = (inside.read(name, HEAD) or b"").split(b"\n")[:-1] if whole and size > len(raw) else []
+    head = (inside.read(name, HEAD) or b"").split(b"\n")[:-1] if with_start and size > len(raw) else []
     lines = [*objects(head), *objects(parts)]
     newest = max((number(line.get("attempt")) or 1 for line in lines), default=1)
     return [line for line in lines if (number(line.get("attempt")) or 1) == newest]
@@ -119,11 +119,11 @@ def _step(lines: Iterable[Mapping[str, Any]]) -> int | None:
 
 
 def _hosts(inside: GuardedFolder, ranks: Iterable[int]) -> dict[int, str]:
-    found = {}
+    hosts = {}
     for rank in ranks:
-        started = next((each for each in inside.lines(f"events/rank-{rank}.jsonl", HEAD) if each.get("host")), {})
-        found[rank] = clean.line(str(started.get("host") or ""), 80)
-    return found
+        started = next((event for event in inside.lines(f"events/rank-{rank}.jsonl", HEAD) if event.get("host")), {})
+        hosts[rank] = clean.line(str(started.get("host") or ""), 80)
+    return hosts
 
 
 def _still(now: float, run: RunEntry, since: float | None) -> str:
@@ -144,20 +144,20 @@ def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
         key = "run_page.walltime_ends" if limit > now else "run_page.walltime_ended"
         at_limit = message(key, span=format_duration(abs(limit - now)), clock=clock)
     first = min((rank_of(Path(name)) for name in inside.names("metrics") if _is_meter(name)), default=None)
-    lines = _lines(inside, first, whole=True) if first is not None else []
+    lines = _lines(inside, first, with_start=True) if first is not None else []
     parameters = RunDirectory(Path(run.project) / "runs" / run.id).known().parameters
-    found = pace(lines, parameters)
-    if found is None or moment_of(found.moment) is None:
+    progress = pace(lines, parameters)
+    if progress is None or moment_of(progress.moment) is None:
         return at_limit, False
-    end = found.moment + found.seconds
-    said = message(
-        f"run_page.ends_{found.unit}", done=f"{found.done:.0f}", total=f"{found.total:.0f}",
+    end = progress.moment + progress.seconds
+    text = message(
+        f"run_page.ends_{progress.unit}", done=f"{progress.done:.0f}", total=f"{progress.total:.0f}",
         span=format_duration(max(0.0, end - now)), clock=format_moment(end, "%H:%M"),
     )  # fmt: skip
     too_late = limit is not None and end > limit
     if too_late and limit is not None:
-        said = f"{said} {message('run_page.too_late', span=format_duration(end - limit))}"
-    return " ".join(part for part in (said, at_limit) if part), too_late
+        text = f"{text} {message('run_page.too_late', span=format_duration(end - limit))}"
+    return " ".join(part for part in (text, at_limit) if part), too_late
 
 
 def _is_meter(name: str) -> bool:

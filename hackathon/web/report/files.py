@@ -67,22 +67,22 @@ def report_files(
         ending = "" if language == FIRST else f".{language}"
         with speaking(language), worded(plain_style) if article.style == "plain" else nullcontext():
             pictures = [(localized(caption), name) for caption, name, _ in photographs]
-            made = report_view(source, surveys, usage=usage, title=title, pictures=pictures)
-            view: ReportView = mask.value(made)
+            unmasked = report_view(source, surveys, usage=usage, title=title, pictures=pictures)
+            view: ReportView = mask.value(unmasked)
             view = replace(view, photographs=tuple(
-                replace(each, file=name) for each, (_, name) in zip(view.photographs, pictures, strict=True)
+                replace(photograph, file=name) for photograph, (_, name) in zip(view.photographs, pictures, strict=True)
             ))  # fmt: skip
-            shown, trouble = _drawn(source, surveys)
+            figures, trouble = _drawn(source, surveys)
             troubles += [trouble] if trouble else []
-            told, other = _pictures(surveys if _allowed(source) else (), language, ending, mask, files)
+            drawings, other = _pictures(surveys if _allowed(source) else (), language, ending, mask, files)
             troubles += [other] if other else []
             values = {"view": view, "mark": MARK}
             masked = _masks(source)
             text = render_markdown(
-                "report.md.j2", language, words=words_of(view, masked=masked, pictures=told), **values
+                "report.md.j2", language, words=words_of(view, masked=masked, pictures=drawings), **values
             )
             files[f"report{ending}.md"] = signed(text)
-            page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": shown})
+            page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": figures})
             # a digest may look like a path, and so does a picture as letters: they come in after the mask
             page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)
             for _, name, picture in photographs:
@@ -99,12 +99,12 @@ def _photographs(source: Catalog) -> list[tuple[object, str, Picture]]:
     assert source.event is not None
     if source.event_folder is None:
         return []
-    found: list[tuple[object, str, Picture]] = []
-    for each in source.event.report.photographs:
-        picture = read_picture(source.event_folder, each.file)
+    photographs: list[tuple[object, str, Picture]] = []
+    for photograph in source.event.report.photographs:
+        picture = read_picture(source.event_folder, photograph.file)
         digest = hashlib.sha256(picture.raw).hexdigest()[:8]
-        found.append((each.caption, f"report-photograph-{digest}{picture.suffix}", picture))
-    return found
+        photographs.append((photograph.caption, f"report-photograph-{digest}{picture.suffix}", picture))
+    return photographs
 
 
 def _as_letters(picture: Picture) -> str:
@@ -130,12 +130,12 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
     """Return the report's pictures, drawn: of all teams, of each survey; and why some are not."""
     figures, view = report_figures(source)
     by_survey = figures_of_surveys(surveys) if _allowed(source) else {}
-    made, problem = drawn([*figures, *(figure for each in by_survey.values() for figure in each)], source.memory)
-    rest = iter(made)
-    teams = [next(rest) for _ in figures]
-    found = {name: [next(rest) for _ in each] for name, each in by_survey.items()}
+    drawings, problem = drawn([*figures, *(figure for group in by_survey.values() for figure in group)], source.memory)
+    queue = iter(drawings)
+    teams = [next(queue) for _ in figures]
+    by_name = {name: [next(queue) for _ in group] for name, group in by_survey.items()}
     trouble = message("report.no_plots", reason=problem) if problem else ""
-    return {"teams": teams, "overview": view, "surveys": found}, trouble
+    return {"teams": teams, "overview": view, "surveys": by_name}, trouble
 
 
 def _pictures(
@@ -144,20 +144,20 @@ def _pictures(
     """Add the drawings that Markdown refers to; return survey → (what is to be seen, file), and why one is missing."""
     from hackathon.survey.chart import chart
 
-    told: dict[str, tuple[str, str]] = {}
+    drawings: dict[str, tuple[str, str]] = {}
     for summary in surveys:
-        made = chart(summary, language, titled=True)
-        if made is None:
+        picture = chart(summary, language, titled=True)
+        if picture is None:
             continue
-        spec, alt, _, _ = made
+        spec, alt, _, _ = picture
         try:
             (raw,) = pictures([{**themed(spec), "background": "#ffffff", "padding": 12}], "svg")
         except HackathonError as error:
-            return told, message("report.no_plots", reason=error.message)
+            return drawings, message("report.no_plots", reason=error.message)
         file = f"report-{_plain(summary.name)}{ending}.svg"
         files[file] = signed_drawing(raw.decode("utf-8", "replace"), mask)
-        told[summary.name] = (mask.text(alt), file)
-    return told, ""
+        drawings[summary.name] = (mask.text(alt), file)
+    return drawings, ""
 
 
 def signed_drawing(svg: str, mask: Mask) -> str:
@@ -180,9 +180,9 @@ def environment() -> "Environment":
     from jinja2 import FileSystemLoader
 
     loader = FileSystemLoader([shipped("templates", "report"), shipped("templates", "pages")])
-    made = pages.environment().overlay(loader=loader)
-    made.filters = {**made.filters, "mean": mean_text, "quartiles": quartiles, "on_target": target_text}
-    return made
+    templates = pages.environment().overlay(loader=loader)
+    templates.filters = {**templates.filters, "mean": mean_text, "quartiles": quartiles, "on_target": target_text}
+    return templates
 
 
 @functools.cache

@@ -74,13 +74,13 @@ def advice_rows(team: TeamRuns) -> list[AdviceRow]:
     rows: dict[tuple[str, str, int, str], AdviceRow] = {}
     for number, point in enumerate(points):
         shares = [run.shares for run in point.runs if run.shares is not None]
-        for each in advice(shares):
-            row = _tried(team.name, each.id, point, points[number + 1 :])
+        for suggestion in advice(shares):
+            row = _tried(team.name, suggestion.id, point, points[number + 1 :])
             if row is None:
-                gain = expected_of(each, (), GainEvidence())
-                row = AdviceRow(line(team.name, 100), name_of(each.id, {}), point.record.processes, "", gain.text, "–",
-                                "untried", gain.gain)  # fmt: skip
-            key = (point.record.name, each.id, point.record.processes, point.record.cluster)
+                gain = expected_of(suggestion, (), GainEvidence())
+                row = AdviceRow(line(team.name, 100), name_of(suggestion.id, {}), point.record.processes, "", gain.text,
+                                "–", "untried", gain.gain)  # fmt: skip
+            key = (point.record.name, suggestion.id, point.record.processes, point.record.cluster)
             before = rows.get(key)
             if before is None or _rank(row) < _rank(before):
                 rows[key] = row
@@ -109,21 +109,21 @@ def _outcome(identifier: str, point: _Point, other: _Point) -> AdviceOutcome | N
     if any(getattr(point.record, name) != getattr(other.record, name) for name in same):
         return None
     differs = changes(point.record, other.record)
-    if not differs or not {each.name for each in differs} <= names_of(identifier):
+    if not differs or not {change.name for change in differs} <= names_of(identifier):
         return None
-    compared = compare(point.results, other.results, changes=lambda one, two: differs)
-    return next((each for found in compared for each in found.tried if each.id == identifier), None)
+    compared = compare(point.results, other.results, changes=lambda first, second: differs)
+    return next((outcome for comparison in compared for outcome in comparison.tried if outcome.id == identifier), None)
 
 
 def _points(team: TeamRuns) -> list[_Point]:
     """Return a team's measured points, the earliest first."""
     good = [run for run in team.work if run.state == SUCCEEDED and run.shares is not None and not run.is_false]
     groups: dict[str, list[tuple[RunRecord, RunEntry]]] = {}
-    for run in sorted(good, key=lambda each: each.id)[-RUNS:]:
+    for run in sorted(good, key=lambda run: run.id)[-RUNS:]:
         record = RunDirectory(Path(run.project) / "runs" / run.id).known()
         if not record.readable:
             continue
-        kept = {name: value for name, value in record.parameters.items() if name not in LENGTH}
-        key = [run.project, record.name, record.cluster, record.processes, record.nodes, kept]
+        settings = {name: value for name, value in record.parameters.items() if name not in LENGTH}
+        key = [run.project, record.name, record.cluster, record.processes, record.nodes, settings]
         groups.setdefault(json.dumps(key, sort_keys=True, default=str), []).append((record, run))
-    return [_Point(each[0][0], tuple(run for _, run in each)) for each in groups.values()]
+    return [_Point(group[0][0], tuple(run for _, run in group)) for group in groups.values()]

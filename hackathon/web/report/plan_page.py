@@ -50,24 +50,24 @@ def write_plan_page(file: Path, result: "PlanResult", value: dict[str, Any]) -> 
     from hackathon.text.errors import RequestError
     from hackathon.text.files import write_whole
 
-    names = {each: file if each == language() else file.with_suffix(f".{each}.html") for each in LANGUAGES}
-    for each, path in names.items():
-        others = [(other, place.name) for other, place in names.items() if other != each]
+    names = {code: file if code == language() else file.with_suffix(f".{code}.html") for code in LANGUAGES}
+    for code, path in names.items():
+        translations = [(other, page.name) for other, page in names.items() if other != code]
         try:
-            write_whole(path, plan_page(result, value, each, others))
+            write_whole(path, plan_page(result, value, code, translations))
         except OSError as error:
             raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
     return list(names.values())
 
 
-def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, others: Sequence[tuple[str, str]]) -> str:
+def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, translations: Sequence[tuple[str, str]]) -> str:
     """Return the page of a plan that fits, in a language; `value`: its plan.json."""
     with speaking(spoken):
         view = plan_view(result, value)
         title = message("plan.page_title")
     return render(
-        "plan.html.j2", Site(title=title, masked=False), spoken, lambda kind, key: None, others=others, here="plan",
-        view=view,
+        "plan.html.j2", Site(title=title, masked=False), spoken, lambda kind, key: None, others=translations,
+        here="plan", view=view,
     )  # fmt: skip
 
 
@@ -116,14 +116,14 @@ def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
         memory_height=len(plan.stages) * (LANE + GAP) + 26,
         stages=[[printable(cell) for cell in row] for row in stage_rows(plan, value)],
         stage_heads=[message(f"plan.column_{name}") for name in STAGE_COLUMNS],
-        terms=[(term_name(each), seconds(each["seconds"])) for each in value["bound_terms"]],
+        terms=[(term_name(term), seconds(term["seconds"])) for term in value["bound_terms"]],
         bound=seconds(value["plan_bound"]),
         alternatives=[
             (
-                message(f"plan.alternative_{each['name'].replace('-', '_')}"), seconds(each["value"]),
-                f"{each['value'] / value['value']:.2f}" if value["value"] > 0 else "–", each["feasible"],
+                message(f"plan.alternative_{alternative['name'].replace('-', '_')}"), seconds(alternative["value"]),
+                f"{alternative['value'] / value['value']:.2f}" if value["value"] > 0 else "–", alternative["feasible"],
             )
-            for each in value["alternatives"]
+            for alternative in value["alternatives"]
         ],
         placement=list(placement_lines(value)),
     )  # fmt: skip

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from hackathon.profiling.traces.report import Profile
 
 
-def profile_page(profile: "Profile", language: str, title: str, others: Sequence[tuple[str, str]]) -> str:
-    """Return the page in a language; `title`: the run or the files, `others`: (language, address) of the same page."""
+def profile_page(profile: "Profile", language: str, title: str, translations: Sequence[tuple[str, str]]) -> str:
+    """Return the page in a language; `title`: the run or the files, `translations`: (language, address) of the page."""
     from hackathon.profiling.traces.stored import spoken, typical_step
     from hackathon.text.messages import speaking
     from hackathon.web.page import sanitize as clean
@@ -24,7 +24,7 @@ def profile_page(profile: "Profile", language: str, title: str, others: Sequence
         Site(title=title, masked=False),
         language,
         lambda kind, key: None,
-        others=others,
+        others=translations,
         here="profile",
         view=view,
         parts=PARTS,

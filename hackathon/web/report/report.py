@@ -164,9 +164,9 @@ def report_view(
     assert event is not None
     rules = event.publish
     used, sums = _used(usage, source) if usage is not None else ((), ())
-    found = outcomes(source)
-    best = foremost(found)
-    asked = headline_survey(surveys) if rules.surveys else None
+    reached = outcomes(source)
+    best = foremost(reached)
+    headline = headline_survey(surveys) if rules.surveys else None
     problems, solved = _problems(source) if rules.board else ((), 0)
     return ReportView(
         title=line(title or localized(event.title), 300),
@@ -178,8 +178,8 @@ def report_view(
         people=_people(event),
         schedule=schedule_view(source).days if rules.schedule else (),
         tutors=_tutors(event),
-        teams=tuple(team_results(source, found)),
-        count=count(found),
+        teams=tuple(team_results(source, reached)),
+        count=count(reached),
         best_team=line(best.team.name, 100) if best is not None else "",
         advice=_advice(source),
         used=used,
@@ -187,7 +187,7 @@ def report_view(
         problems=problems,
         solved=solved,
         surveys=tuple(survey_view(summary) for summary in surveys) if rules.surveys else (),
-        headline=asked.name if asked is not None else "",
+        headline=headline.name if headline is not None else "",
         lessons=tuple(text for lesson in event.lessons if (text := _text(lesson))),
         made=time.strftime("%Y-%m-%d", time.localtime(source.now)),
         authors=tuple(text for author in event.report.authors if (text := line(localized(author), 200))),
@@ -198,8 +198,8 @@ def report_view(
 
 def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
     """Return the pictures of all teams' curves, not drawn yet, and what their key is made from."""
-    known = {team.name for team in source.event.teams if team.took_part} if source.event else set()
-    view = overview(_of_teams(replace(source, laptops=laptops(source)), known))
+    names = {team.name for team in source.event.teams if team.took_part} if source.event else set()
+    view = overview(_of_teams(replace(source, laptops=laptops(source)), names))
     # the event's own results are the article's; published ones, on many more processes, would make them small
     view = replace(view, references=replace(view.references, points=()))
     return (overview_figures(view) if view.results else []), view
@@ -207,14 +207,14 @@ def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
 
 def figures_of_surveys(surveys: Sequence[SurveySummary]) -> dict[str, list[Figure]]:
     """Return survey → its pictures, not drawn yet."""
-    return {each.name: survey_figures(each, f"survey-{number}") for number, each in enumerate(surveys, 1)}
+    return {survey.name: survey_figures(survey, f"survey-{number}") for number, survey in enumerate(surveys, 1)}
 
 
-def _of_teams(source: Catalog, known: set[str]) -> Catalog:
+def _of_teams(source: Catalog, names: set[str]) -> Catalog:
     from hackathon.index.studies import by_team
 
-    runs = [run for team in by_team(source) if team.name in known for run in team.runs]
-    projects = [project for team in by_team(source) if team.name in known for project in source.projects
+    runs = [run for team in by_team(source) if team.name in names for run in team.runs]
+    projects = [project for team in by_team(source) if team.name in names for project in source.projects
                 if project.path in team.projects]  # fmt: skip
     return replace(source, summaries=runs, projects=projects)
 
@@ -231,16 +231,16 @@ def _text(value: object) -> str:
 
 
 def _people(event: "Event") -> PeopleView:
-    found = participation(event)
-    kinds = tuple((line(kind_label(event, kind), 100), count) for kind, count in found.kinds)
-    return PeopleView(found.applied, found.chosen, found.took_part, found.people, kinds)
+    attendance = participation(event)
+    kinds = tuple((line(kind_label(event, kind), 100), count) for kind, count in attendance.kinds)
+    return PeopleView(attendance.applied, attendance.chosen, attendance.took_part, attendance.people, kinds)
 
 
 def _tutors(event: "Event") -> TutorsView:
     rules = event.publish
     names = [_tutor(tutor, named=rules.users) for tutor in event.tutors] if rules.users or rules.tutors else []
-    knows = dict.fromkeys(line(each, 100) for tutor in event.tutors for each in tutor.knows)
-    return TutorsView(len(event.tutors), tuple(filter(None, names)), tuple(each for each in knows if each))
+    knows = dict.fromkeys(line(skill, 100) for tutor in event.tutors for skill in tutor.knows)
+    return TutorsView(len(event.tutors), tuple(filter(None, names)), tuple(skill for skill in knows if skill))
 
 
 def _tutor(tutor: "Tutor", *, named: bool) -> str:
@@ -257,14 +257,14 @@ def _clusters(source: Catalog) -> tuple[str, ...]:
     assert source.event is not None
     names = list(source.event.clusters) or sorted({run.cluster for run in source.summaries if run.cluster})
     names = [name for name in names if name not in laptops(source)]
-    found = []
+    titles = []
     for name in names:
         try:
             cluster = load_cluster(name, [source.event_folder] if source.event_folder else [])
-            found.append(line(localized(cluster.title, name), 200))
+            titles.append(line(localized(cluster.title, name), 200))
         except (HackathonError, OSError):
-            found.append(line(name, 200))
-    return tuple(dict.fromkeys(found))
+            titles.append(line(name, 200))
+    return tuple(dict.fromkeys(titles))
 
 
 def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
@@ -272,15 +272,15 @@ def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[U
     away = laptops(source)
     rows = [
         UsedRow(
-            team=line(each.team or "", 100),
-            cluster=line(each.cluster, 60) or message("report.no_cluster"),
-            jobs=each.jobs,
-            node_hours=each.spent.node_hours,
-            gpu_hours=each.spent.gpu_hours or None,
-            tokens=each.spent.tokens,
+            team=line(total.team or "", 100),
+            cluster=line(total.cluster, 60) or message("report.no_cluster"),
+            jobs=total.jobs,
+            node_hours=total.spent.node_hours,
+            gpu_hours=total.spent.gpu_hours or None,
+            tokens=total.spent.tokens,
         )
-        for each in usage.sums("team")
-        if each.known and each.jobs and each.team not in source.hidden and each.cluster not in away
+        for total in usage.sums("team")
+        if total.known and total.jobs and total.team not in source.hidden and total.cluster not in away
     ]
     return tuple(rows), tuple(_sum(rows, cluster) for cluster in dict.fromkeys(row.cluster for row in rows))
 
@@ -303,11 +303,11 @@ def _problems(source: Catalog) -> tuple[tuple[ProblemView, ...], int]:
 def _problem(post: PostView) -> ProblemView:
     from hackathon.diagnosis.show import part_name
 
-    said = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
+    answers = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
     return ProblemView(
         title=post.title or post.finding,
         part=part_name(post.part) if post.part else "",
-        solution=" – ".join(" ".join(each.split()) for each in said),
+        solution=" – ".join(" ".join(answer.split()) for answer in answers),
         team=post.team,
     )
 
@@ -317,43 +317,43 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
     source = without_hidden(source)
     event = source.event
     assert event is not None
-    place = _Place(source.event_folder)
-    found = [
-        message("report.remark_empty", name=name, place=place.of((name,)))
+    location = _Place(source.event_folder)
+    texts = [
+        message("report.remark_empty", name=name, place=location.of((name,)))
         for name, value in (
             ("occasion", event.occasion), ("dates", event.dates), ("place", event.place), ("hosts", event.hosts),
             ("applied", event.applied is not None), ("schedule", event.schedule), ("lessons", event.lessons),
         ) if not value
     ]  # fmt: skip
     article = {"authors": event.report.authors, "photographs": event.report.photographs}
-    found += [
-        message("report.remark_empty", name=f"report: {name}", place=place.of(("report",)))
+    texts += [
+        message("report.remark_empty", name=f"report: {name}", place=location.of(("report",)))
         for name, value in article.items() if not value
     ]  # fmt: skip
     if not event.report.closing:
-        found.append(message("report.remark_thanks", name="report: closing", place=place.of(("report",))))
-    told = [(index, team) for index, team in enumerate(event.teams) if team.name not in source.hidden]
-    for (index, team), result in zip(told, view.teams, strict=False):
+        texts.append(message("report.remark_thanks", name="report: closing", place=location.of(("report",))))
+    teams = [(index, team) for index, team in enumerate(event.teams) if team.name not in source.hidden]
+    for (index, team), result in zip(teams, view.teams, strict=False):
         if not team.took_part:
             continue
-        here: dict[str, Any] = {"team": team.name, "place": place.of(("teams", index))}
-        found += [
-            message("report.remark_team_empty", name=name, **here)
+        facts: dict[str, Any] = {"team": team.name, "place": location.of(("teams", index))}
+        texts += [
+            message("report.remark_team_empty", name=name, **facts)
             for name, value in (("project", result.problem), ("model", team.model), ("done", team.done))
             if not value
         ]
         if result.state in ("none", "failed", "base"):
-            found.append(message(f"report.remark_{result.state}", **here))
+            texts.append(message(f"report.remark_{result.state}", **facts))
         if not team.members:
-            found.append(message("report.remark_no_members", **here))
-    found += [message("report.remark_stranger", team=name) for name in strangers(source)]
+            texts.append(message("report.remark_no_members", **facts))
+    texts += [message("report.remark_stranger", team=name) for name in strangers(source)]
     if event.publish.surveys:
-        found += [
-            message("report.remark_unreviewed", survey=each.name)
-            for each in surveys
-            if not each.reviewed and any(question.kind == "text" for question in each.survey.questions)
+        texts += [
+            message("report.remark_unreviewed", survey=survey.name)
+            for survey in surveys
+            if not survey.reviewed and any(question.kind == "text" for question in survey.survey.questions)
         ]
-    return found
+    return texts
 
 
 class _Place:

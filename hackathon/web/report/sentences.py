@@ -47,7 +47,7 @@ class Words:
 
 def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str, str]] | None = None) -> Words:
     """Return the sentences in the current language. `pictures`: survey → (what is to be seen, file)."""
-    made = message("report.made", day=view.made)
+    date = message("report.made", day=view.made)
     return Words(
         held=joined(_held(view), view.occasion),
         summary=_summary(view),
@@ -60,7 +60,7 @@ def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str
                       for survey in view.surveys),
         authors=message("report.authors", authors=listed(view.authors)) if view.authors else "",
         closing=view.closing or _closing(view),
-        end=joined(made, message("report.masked") if masked else ""),
+        end=joined(date, message("report.masked") if masked else ""),
     )  # fmt: skip
 
 
@@ -92,9 +92,9 @@ def _summary(view: ReportView) -> str:
     """Return the article's first paragraph of results, empty when nobody came."""
     if not view.people.took_part or not view.people.people:
         return ""
-    told = []
+    sentences = []
     if view.measured:
-        told.append(
+        sentences.append(
             message(
                 "report.summary", people=counted("people", view.people.people),
                 teams=counted("teams", view.people.took_part), measured=counted("teams", view.count.measured),
@@ -106,15 +106,17 @@ def _summary(view: ReportView) -> str:
                 "report.summary_best", speedup=number(best.best.speedup, 3),
                 processes=processes(best.best.processes), team=best.name,
             )  # fmt: skip
-            told.append(marked(text, best.best.doubted))
+            sentences.append(marked(text, best.best.doubted))
         elif best is not None:
-            told.append(message("report.summary_none_faster"))
-    told += [
-        message("report.summary_survey", title=each.title, rate=percent(each.rate), n=each.n, invited=each.invited)
-        for each in view.surveys
-        if each.name == view.headline and each.rate is not None
+            sentences.append(message("report.summary_none_faster"))
+    sentences += [
+        message(
+            "report.summary_survey", title=survey.title, rate=percent(survey.rate), n=survey.n, invited=survey.invited
+        )
+        for survey in view.surveys
+        if survey.name == view.headline and survey.rate is not None
     ]
-    return joined(*told)
+    return joined(*sentences)
 
 
 def _people(people: PeopleView) -> str:
@@ -142,24 +144,24 @@ def _tutors(tutors: TutorsView) -> str:
 
 
 def _used(view: ReportView) -> str:
-    told = []
-    for each in view.used_in_all:
-        gpu = "" if each.gpu_hours is None else message("report.used_gpu", gpu_hours=number(each.gpu_hours, 3))
-        told.append(
+    sentences = []
+    for total in view.used_in_all:
+        gpu = "" if total.gpu_hours is None else message("report.used_gpu", gpu_hours=number(total.gpu_hours, 3))
+        sentences.append(
             message(
-                "report.used_sentence", node_hours=number(each.node_hours, 3), gpu=gpu,
-                jobs=counted("jobs", each.jobs), cluster=each.cluster,
+                "report.used_sentence", node_hours=number(total.node_hours, 3), gpu=gpu,
+                jobs=counted("jobs", total.jobs), cluster=total.cluster,
             )
         )  # fmt: skip
-    return joined(*told)
+    return joined(*sentences)
 
 
 def _problems(view: ReportView) -> str:
     if not view.problems:
         return ""
     first = message("report.problems_one" if view.solved == 1 else "report.problems_lead", count=view.solved)
-    told = len(view.problems)
-    return joined(first, message("report.problems_some", count=told) if told < view.solved else "")
+    count = len(view.problems)
+    return joined(first, message("report.problems_some", count=count) if count < view.solved else "")
 
 
 def _closing(view: ReportView) -> str:
@@ -180,13 +182,15 @@ def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> Survey
     else:
         answered = message("report.survey_answered", title=survey.title, n=survey.n, invited=survey.invited,
                            rate=percent(survey.rate))  # fmt: skip
-    shown = any(item.shown and item.n for item in survey.ratings)
+    has_ratings = any(item.shown and item.n for item in survey.ratings)
     if survey.n < survey.smallest:
         answered = joined(answered, message("survey_page.too_few", smallest=survey.smallest))
-    told = [
+    parts = [
         message("report.survey_direction", item=item.text, direction=item.direction)
         for item in survey.ratings
         if item.direction
     ]
-    directions = message("report.survey_directions", text=message("report.survey_semicolon").join(told)) if told else ""
-    return SurveyWords(answered, shown, tuple(map(str, range(1, survey.levels + 1))), directions, alt, picture)
+    directions = (
+        message("report.survey_directions", text=message("report.survey_semicolon").join(parts)) if parts else ""
+    )
+    return SurveyWords(answered, has_ratings, tuple(map(str, range(1, survey.levels + 1))), directions, alt, picture)

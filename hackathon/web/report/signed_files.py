@@ -35,10 +35,10 @@ def unchanged(path: Path) -> bool:
             raw = stream.read(LARGEST + 1)
     except OSError:
         return False
-    found = _MARK.findall(raw)
-    if len(raw) > LARGEST or len(found) != 1:
+    digests = _MARK.findall(raw)
+    if len(raw) > LARGEST or len(digests) != 1:
         return False
-    digest: bytes = found[0]
+    digest: bytes = digests[0]
     return hashlib.sha256(raw.replace(digest, _ZEROS.encode(), 1)).hexdigest().encode() == digest
 
 

@@ -38,14 +38,14 @@ def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], 
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
         raise RequestError("slides.suffix", file=name)
-    found = deck(source, team)
-    if found is None:
+    content = deck(source, team)
+    if content is None:
         return None
-    made, results = found
+    unmasked, results = content
     mask = mask_of(source, [named(run_folder(run.project, run.id)) for run in source.summaries], OWN)
-    shown: Deck = mask.value(made)
+    slides: Deck = mask.value(unmasked)
     if suffix == ".html":
-        text, trouble = _page(shown, results, mask)
+        text, trouble = _page(slides, results, mask)
         return {name: text}, trouble
     plot = f"{Path(name).stem}-speedup.svg"
     files: dict[str, str] = {}
@@ -54,16 +54,16 @@ def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], 
         drawing, trouble = _drawing(results, mask)
         files |= {plot: drawing} if drawing else {}
     text = render_markdown(
-        "slides.md.j2", language(), deck=shown, plot=quote(plot) if plot in files else "", mark=MARK, title=shown.team
+        "slides.md.j2", language(), deck=slides, plot=quote(plot) if plot in files else "", mark=MARK, title=slides.team
     )
     return {name: signed(text), **files}, trouble
 
 
-def _page(shown: Deck, results: Mapping[str, Any] | None, mask: Mask) -> tuple[str, str]:
+def _page(slides: Deck, results: Mapping[str, Any] | None, mask: Mask) -> tuple[str, str]:
     """Return the deck as one signed page that asks for nothing else, and why there is no plot."""
     drawing, trouble = _drawing(results, mask) if results is not None else ("", "")
     page: str = environment().get_template("slides.html.j2").render(
-        language=language(), deck=shown, mark=MARK, style=_style(),
+        language=language(), deck=slides, mark=MARK, style=_style(),
         policy=f"default-src 'none'; style-src {allowed(_style())}; img-src data:; base-uri 'none'; form-action 'none'",
         plot=f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}" if drawing else "",
     )  # fmt: skip

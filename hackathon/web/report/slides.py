@@ -106,7 +106,7 @@ class Deck:
 
 def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | None:
     """Return a team's deck in the current language, and the results of its main study; None without such a team."""
-    team = next((each for each in by_team(source) if each.name == name), None)
+    team = next((team for team in by_team(source) if team.name == name), None)
     if team is None:
         return None
     studies = by_study(team.runs, source.memory)
@@ -133,13 +133,13 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         changed=_changed(compared),
         files=_files(source, compared),
         best=best,
-        others=tuple((each.project, speedup_sentence(each)) for each in map(best_of, reached.others)),
+        others=tuple((study.project, speedup_sentence(study)) for study in map(best_of, reached.others)),
         study=series.id if series else "",
         mode=series.mode if series else "",
         unit=line(results["unit"] or results["metric"], 40) if results else "",
         base=results["base_processes"] if results else 0,
         points=_points(results),
-        remarks=tuple(line(each, 300) for each in remarks(results)[:REMARKS]) if results else (),
+        remarks=tuple(line(remark, 300) for remark in remarks(results)[:REMARKS]) if results else (),
         troubles=_troubles(team.work, source.memory),
         posts=_posts(source, team.name),
     ), results  # fmt: skip
@@ -150,7 +150,7 @@ def _first(team: TeamRuns) -> Measurement | None:
     good = [run for run in team.work if run.state == SUCCEEDED and run.value is not None]
     if not good:
         return None
-    run = min(good, key=lambda each: (each.created or 0.0, each.id))
+    run = min(good, key=lambda run: (run.created or 0.0, run.id))
     return Measurement(
         value=run.value or 0.0, unit=line(run.unit, 40), metric=line(run.metric, 60), processes=run.processes,
         nodes=run.nodes, repeats=1, run=run_key(run), run_id=run.id, name=line(run.name, 100), created=run.created,
@@ -160,7 +160,7 @@ def _first(team: TeamRuns) -> Measurement | None:
 def _changed(compared: BeforeAfter | None) -> tuple[tuple[str, str, str], ...]:
     if compared is None:
         return ()
-    rows = [(each.name, each.before, each.after) for each in compared.changed]
+    rows = [(entry.name, entry.before, entry.after) for entry in compared.changed]
     if compared.before.processes != compared.after.processes:
         sizes = str(compared.before.processes), str(compared.after.processes)
         rows.insert(0, (message("scaling.plot_processes"), *sizes))
@@ -175,43 +175,43 @@ def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
     if left is None or right is None:
         return ()
     page = diff_page(left, right, source.memory)
-    told = [_file(each) for each in page.files[:FILES]]
-    more = len(page.files) - len(told) + page.files_left
-    return (*told, message("slides.more_files", count=more)) if more > 0 else tuple(told)
+    texts = [_file(change) for change in page.files[:FILES]]
+    more = len(page.files) - len(texts) + page.files_left
+    return (*texts, message("slides.more_files", count=more)) if more > 0 else tuple(texts)
 
 
-def _file(each: FileChange) -> str:
-    if each.kind != "changed":
-        return message(f"slides.file_{each.kind}", name=each.name)
-    added = sum(kind == "add" for kind, _ in each.lines)
-    gone = sum(kind == "gone" for kind, _ in each.lines)
-    if not (added or gone) or each.left_out:
-        return message("slides.file_changed", name=each.name)
-    return message("slides.file_lines", name=each.name, added=added, gone=gone)
+def _file(change: FileChange) -> str:
+    if change.kind != "changed":
+        return message(f"slides.file_{change.kind}", name=change.name)
+    added = sum(kind == "add" for kind, _ in change.lines)
+    gone = sum(kind == "gone" for kind, _ in change.lines)
+    if not (added or gone) or change.left_out:
+        return message("slides.file_changed", name=change.name)
+    return message("slides.file_lines", name=change.name, added=added, gone=gone)
 
 
 def _points(results: dict[str, Any] | None) -> tuple[PointRow, ...]:
     if results is None:
         return ()
     points = results["points"]
-    told = points if len(points) <= POINTS else [points[0], *points[1 - POINTS :]]
+    selection = points if len(points) <= POINTS else [points[0], *points[1 - POINTS :]]
     return tuple(
         PointRow(
             point["processes"], point["nodes"], point["value"], point["speedup"], point["efficiency"],
             point["spread"]["n"], doubt_mark(point["doubts"]),
-        ) for point in told
+        ) for point in selection
     )  # fmt: skip
 
 
 def _troubles(runs: Sequence[RunEntry], memory: Memory) -> tuple[TroubleRow, ...]:
     """Return the diagnosed failures by part and cause, the most frequent first."""
     over = frozenset(ENDED) - {SUCCEEDED, CANCELLED}
-    found: dict[tuple[str, str], list[RunEntry]] = {}
+    failures: dict[tuple[str, str], list[RunEntry]] = {}
     for run in runs:
         words = run.told_in(language())
         if run.state in over and run.part and words is not None:
-            found.setdefault((run.part, line(words.message, 300)), []).append(run)
-    order = sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))
+            failures.setdefault((run.part, line(words.message, 300)), []).append(run)
+    order = sorted(failures.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     return tuple(
         TroubleRow(_part(part), text, tuple(run.id for run in failed), _solved(failed[0], runs, memory))
         for (part, text), failed in order[:TROUBLES]
@@ -235,11 +235,15 @@ def _solved(failed: RunEntry, runs: Sequence[RunEntry], memory: Memory) -> str:
     good = min(later, key=lambda run: (run.processes != failed.processes, run.created or 0.0, run.id))
     page = diff_page(failed, good, memory, with_source=False)
     request = next(part for part in page.parts if part.name == "request")
-    told = [f"{each.name}: {each.left} → {each.right}" for each in request.changes if each.name != "command"][:3]
-    told += [each.name for each in page.files[:3]]
-    if not told:
+    differences = [
+        f"{change.name}: {change.left} → {change.right}" for change in request.changes if change.name != "command"
+    ][:3]
+    differences += [file.name for file in page.files[:3]]
+    if not differences:
         return message("slides.solved_same", run=good.id)
-    return message("slides.solved_by", run=good.id, changes=listed([line(each, 120) for each in told]))
+    return message(
+        "slides.solved_by", run=good.id, changes=listed([line(difference, 120) for difference in differences])
+    )
 
 
 def _posts(source: Catalog, team: str) -> tuple[PostRow, ...]:
@@ -247,14 +251,14 @@ def _posts(source: Catalog, team: str) -> tuple[PostRow, ...]:
     from dataclasses import replace
 
     board = board_view(replace(source, live=True))
-    shown = clean_line(team)  # as the board calls it
-    own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == shown]
+    name = clean_line(team)  # as the board calls it
+    own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == name]
     return tuple(_post(post) for post in own[:POSTS])
 
 
 def _post(post: PostView) -> PostRow:
-    said = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
-    return PostRow(post.title or post.finding, post.state == "solved", line(" – ".join(said), 300))
+    answers = [step.text for step in post.steps if step.kind in ("answer", "solve") and step.text]
+    return PostRow(post.title or post.finding, post.state == "solved", line(" – ".join(answers), 300))
 
 
 def team_named(event: "Event", text: str) -> str | None:
@@ -270,5 +274,5 @@ def own_folder(start: Path) -> list[Path]:
     """Return the project that a folder lies in, where its runs may be outside the team's folders."""
     from hackathon.config.load import find_project
 
-    found = find_project(start)
-    return [found] if found is not None else []
+    project = find_project(start)
+    return [project] if project is not None else []

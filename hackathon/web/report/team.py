@@ -79,7 +79,7 @@ class TeamResult:
     @property
     def other_sentences(self) -> tuple[tuple[str, str], ...]:
         """(project, what its main study reached) of its other projects."""
-        return tuple((each.project, speedup_sentence(each)) for each in self.others)
+        return tuple((study.project, speedup_sentence(study)) for study in self.others)
 
 
 def marked(text: str, doubted: str) -> str:
@@ -108,7 +108,7 @@ def processes(count: int) -> str:
 
 def team_results(source: Catalog, reached: Iterable[TeamOutcome]) -> list[TeamResult]:
     """Return what each team of the event reached, in the order of `hackathon.yaml`, in the current language."""
-    return [_result(found, found.team.team, source) for found in reached if found.team.team is not None]
+    return [_result(outcome, outcome.team.team, source) for outcome in reached if outcome.team.team is not None]
 
 
 def strangers(source: Catalog) -> list[str]:
@@ -116,8 +116,8 @@ def strangers(source: Catalog) -> list[str]:
     return [team.name for team in by_team(source) if team.team is None and team.runs]
 
 
-def _result(found: TeamOutcome, entry: "Team", source: Catalog) -> TeamResult:
-    team, main = found.team, found.main
+def _result(outcome: TeamOutcome, entry: "Team", source: Catalog) -> TeamResult:
+    team, main = outcome.team, outcome.main
     best = best_of(main) if main is not None and entry.took_part else None
     done = " ".join(block(localized(entry.done), LONGEST).split())
     compared = None
@@ -131,47 +131,47 @@ def _result(found: TeamOutcome, entry: "Team", source: Catalog) -> TeamResult:
         people=len(entry.members),
         done=done,
         from_records=changed_text(compared) if compared else "",
-        state=_state(found),
+        state=_state(outcome),
         best=best,
-        others=tuple(map(best_of, found.others)) if entry.took_part else (),
+        others=tuple(map(best_of, outcome.others)) if entry.took_part else (),
     )
 
 
-def _state(found: TeamOutcome) -> str:
-    if not found.team.work:
+def _state(outcome: TeamOutcome) -> str:
+    if not outcome.team.work:
         return "none"
-    if found.main is not None:
+    if outcome.main is not None:
         return "best"
-    return "base" if any(run.state == SUCCEEDED for run in found.team.work) else "failed"
+    return "base" if any(run.state == SUCCEEDED for run in outcome.team.work) else "failed"
 
 
-def best_of(found: MainStudy) -> BestSpeedup:
+def best_of(main: MainStudy) -> BestSpeedup:
     """Return what the report tells of a main study."""
-    study = found.series
+    study = main.series
     results = results_of(study)
     by_size = {point["processes"]: point for point in results["points"]}
     base = by_size.get(results["base_processes"])
     return BestSpeedup(
-        speedup=found.speedup,
-        efficiency=found.efficiency,
-        processes=found.processes,
+        speedup=main.speedup,
+        efficiency=main.efficiency,
+        processes=main.processes,
         base=results["base_processes"],
         mode=study.mode,
-        clusters=tuple(line(cluster, 60) for cluster in found.clusters),
+        clusters=tuple(line(cluster, 60) for cluster in main.clusters),
         unit=line(results["unit"] or results["metric"], 40),
-        value=by_size[found.processes]["value"],
+        value=by_size[main.processes]["value"],
         base_value=base["value"] if base else None,
         study=study.id,
-        project=line(found.project, 100),
-        compared=found.compared,
-        doubted=found.doubted,
-        step=tuple(sentences(found.processes, by_size[found.processes]["shares"])),
+        project=line(main.project, 100),
+        compared=main.compared,
+        doubted=main.doubted,
+        step=tuple(sentences(main.processes, by_size[main.processes]["shares"])),
     )
 
 
-def changed_text(found: BeforeAfter) -> str:
+def changed_text(comparison: BeforeAfter) -> str:
     """Return what changed between a team's first measurement and its best one, as a sentence."""
-    before, after = found.before, found.after
+    before, after = comparison.before, comparison.after
     if before.processes == after.processes:
         rise = message("report.rise_same", processes=processes(after.processes))
     else:
@@ -180,8 +180,8 @@ def changed_text(found: BeforeAfter) -> str:
         "report.rise", how=rise, metric=metric_name(before.metric), before=number(before.value),
         after=number(after.value), unit=before.unit,
     )  # fmt: skip
-    if found.changed:
-        steps = [f"{each.name}: {each.before} → {each.after}" for each in found.changed[:STEPS]]
+    if comparison.changed:
+        steps = [f"{change.name}: {change.before} → {change.after}" for change in comparison.changed[:STEPS]]
         text = joined(text, message("report.changed", steps=listed(steps)))
     return text
 

@@ -85,21 +85,21 @@ class SiteBuilder:
     logo: Picture | None = None
     """The event's, on every page."""
 
-    def make(self, folder: Path, wanted: Iterable[str], parts: Sequence[SiteSection], *, general: bool) -> BuiltPart:
+    def make(self, folder: Path, files: Iterable[str], parts: Sequence[SiteSection], *, general: bool) -> BuiltPart:
         """Make those of the wanted files that belong to these parts, and with `general` those that belong to none."""
-        names = set(wanted)
-        made = BuiltPart()
+        names = set(files)
+        output = BuiltPart()
         if general:
-            self._files(folder, names, made)
-            self._pages(folder, names, [(page, self.source) for page in self.site.general], made)
+            self._files(folder, names, output)
+            self._pages(folder, names, [(page, self.source) for page in self.site.general], output)
         for start in range(0, len(parts), TOGETHER):
             some = parts[start : start + TOGETHER]
             pages = [(page, self._source_of(part)) for part in some for page in part.pages]
-            self._pages(folder, names, pages, made)
+            self._pages(folder, names, pages, output)
             for part in some:
                 self._tables(folder, names, part)
-                self._crates(folder, names, part, made)
-        return made
+                self._crates(folder, names, part, output)
+        return output
 
     def _lines(self, part: SiteSection) -> Iterator[list[object]]:
         """Yield what the table of all results has of a team."""
@@ -116,7 +116,9 @@ class SiteBuilder:
         projects = [project for project in self.source.projects if project.path in part.team.projects]
         return replace(self.source, summaries=part.team.runs, unseen=part.team.unseen, projects=projects)
 
-    def _pages(self, folder: Path, names: set[str], pages: Sequence[tuple[SitePage, Catalog]], made: BuiltPart) -> None:
+    def _pages(
+        self, folder: Path, names: set[str], pages: Sequence[tuple[SitePage, Catalog]], output: BuiltPart
+    ) -> None:
         todo = [
             (page, source, language)
             for page, source in pages
@@ -124,21 +126,21 @@ class SiteBuilder:
             if self.site.file(page.name, language) in names
         ]
         # First all values, which asks for the pictures, so that one process draws all of them.
-        with figures.ahead(self.source.memory) as asked:
-            found: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
+        with figures.ahead(self.source.memory) as requests:
+            contents: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
             for page, source, language in todo:
-                before = asked.times
+                before = requests.times
                 try:
                     values = self._values(page, source, language)
                 except GARBAGE as error:  # one run's files are not what they should be: the others go out
-                    made.warnings.append(self._left_out(page, language, error))
-                    found.append((None, False))
+                    output.warnings.append(self._left_out(page, language, error))
+                    contents.append((None, False))
                     continue
-                found.append((values, asked.times > before))
+                contents.append((values, requests.times > before))
                 if values is None:
-                    made.warnings.append(self._left_out(page, language, "–"))
+                    output.warnings.append(self._left_out(page, language, "–"))
         pictures: dict[SitePage, dict[str, plot_files.Specs]] = {}
-        for (page, source, language), (values, draws) in zip(todo, found, strict=True):
+        for (page, source, language), (values, draws) in zip(todo, contents, strict=True):
             file = self.site.file(page.name, language)
             if draws and values is not None:
                 values = _with_pictures(values, self.source.memory) or self._values(page, source, language)
@@ -146,14 +148,14 @@ class SiteBuilder:
                 continue
             problem = values[1].get("problem")
             if problem:
-                made.warnings.append(message("web.no_plot", study=file, reason=problem))
-                made.incomplete.append(file)
+                output.warnings.append(message("web.no_plot", study=file, reason=problem))
+                output.incomplete.append(file)
             text, specs = plot_files.parted(self._page(page, language, *values))
             write_whole(folder / file, compact(text))
             pictures.setdefault(page, {})[language] = specs
-        for page, told in pictures.items():
+        for page, by_language in pictures.items():
             if page.kind in PICTURED:
-                write_whole(folder / f"{page.name}.js", plot_files.plot_file(told))
+                write_whole(folder / f"{page.name}.js", plot_files.plot_file(by_language))
 
     def _left_out(self, page: SitePage, language: str, why: object) -> str:
         name = type(why).__name__ if isinstance(why, Exception) else why
@@ -181,12 +183,13 @@ class SiteBuilder:
             logo=self._logo(),
             about=self._about(language),
         )
-        others = self.site.others(page, language)
+        translations = self.site.others(page, language)
         file = self.site.file(page.name, language)
-        made = render(
-            template, site, language, link, others=others, now=self.source.now, here=page.kind, file=file, **values
+        text = render(
+            template, site, language, link, others=translations, now=self.source.now, here=page.kind, file=file,
+            **values,
         )  # fmt: skip
-        return mask_page(made, self.mask, self.site.addresses)
+        return mask_page(text, self.mask, self.site.addresses)
 
     @property
     def logo_name(self) -> str:
@@ -199,17 +202,20 @@ class SiteBuilder:
     def _about(self, language: str) -> About:
         """Return what other services show of a page that somebody links to."""
         event = self.source.event
-        told: list[str] = []
+        texts: list[str] = []
         with speaking(language):
             if event is not None:
-                told = [days_text(event.dates), localized(event.place), *(localized(host) for host in event.hosts[:1])]
+                texts = [days_text(event.dates), localized(event.place), *(localized(host) for host in event.hosts[:1])]
             lead = message("site.lead" if event else "web.index_lead")
-            host = told[2] if len(told) > 2 else ""
+            host = texts[2] if len(texts) > 2 else ""
         address = self.rules.address
         base = address if address.endswith("/") or not address else f"{address}/"
         image = f"{base}{SITE}/{self.logo_name}" if base and self.logo else ""
         return About(
-            " · ".join(line(each, 200) for each in (*told, lead) if each), host, f"{base}{SITE}/" if base else "", image
+            " · ".join(line(text, 200) for text in (*texts, lead) if text),
+            host,
+            f"{base}{SITE}/" if base else "",
+            image,
         )
 
     def title_in(self, language: str) -> str:
@@ -227,7 +233,7 @@ class SiteBuilder:
                 write_whole(folder / f"{page.name}.csv", downloads.study_csv(results, self.mask))
                 write_whole(folder / f"{page.name}.json", downloads.study_json(results, self.mask))
 
-    def _crates(self, folder: Path, names: set[str], part: SiteSection, made: BuiltPart) -> None:
+    def _crates(self, folder: Path, names: set[str], part: SiteSection, output: BuiltPart) -> None:
         for name, run in part.crates.items():
             if name not in names:
                 continue
@@ -237,9 +243,9 @@ class SiteBuilder:
                 crate.write_crate(path, folder / name, mask=self.mask, publish=self.rules)
             except (HackathonError, *GARBAGE) as error:
                 reason = error.message if isinstance(error, HackathonError) else type(error).__name__
-                made.warnings.append(message("site.page_left_out", page=name, reason=reason))
+                output.warnings.append(message("site.page_left_out", page=name, reason=reason))
 
-    def _files(self, folder: Path, names: set[str], made: BuiltPart) -> None:
+    def _files(self, folder: Path, names: set[str], output: BuiltPart) -> None:
         if self.logo is not None and self.logo_name in names:
             write_whole(folder / self.logo_name, self.logo.raw)
         for name in ("style.css", "plots.js", "tables.js", "forms.js", "vega.js"):
@@ -248,7 +254,7 @@ class SiteBuilder:
             try:
                 write_whole(folder / name, FILES[name](self.cache))
             except HackathonError as error:
-                made.warnings.append(message("site.no_scripts", reason=error.message))
+                output.warnings.append(message("site.no_scripts", reason=error.message))
         if f"{ALL_RESULTS}.csv" not in names:
             return
         lines = [line for part in self.site.parts for line in self._lines(part)]
@@ -258,18 +264,18 @@ class SiteBuilder:
         write_whole(folder / f"{ALL_RESULTS}.json", downloads.all_json(self.mask.value(about), lines))
 
 
-def _with_pictures(found: tuple[str, dict[str, Any]], memory: Memory) -> tuple[str, dict[str, Any]] | None:
+def _with_pictures(content: tuple[str, dict[str, Any]], memory: Memory) -> tuple[str, dict[str, Any]] | None:
     """Return a page's values with its pictures, which are drawn by now; None where they are not all in one place."""
-    template, values = found
+    template, values = content
     if "figures" not in values or "problem" not in values:
         return None
     shares = values.get("shares", [])
     pictures, problem = figures.drawn([*shares, *values["figures"]], memory)
-    told = {"shares": pictures[: len(shares)], "figures": pictures[len(shares) :], "problem": problem}
-    return template, {**values, **told}
+    updates = {"shares": pictures[: len(shares)], "figures": pictures[len(shares) :], "problem": problem}
+    return template, {**values, **updates}
 
 
-def made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: int) -> BuiltPart:
+def made_by(maker: SiteBuilder, folder: Path, files: Sequence[str], workers: int) -> BuiltPart:
     """Make the wanted files by so many processes, this one among them.
 
     Raises HackathonError when another one gives up: then the site is not whole and must not be shown.
@@ -277,44 +283,44 @@ def made_by(maker: SiteBuilder, folder: Path, wanted: Sequence[str], workers: in
     maker.source.memory.folder = maker.cache
     parts = maker.site.parts
     if workers < 2 or len(parts) < 2:
-        return maker.make(folder, wanted, parts, general=True)
+        return maker.make(folder, files, parts, general=True)
     context = multiprocessing.get_context("fork")
     children = []
     for number in range(1, workers):
-        here, there = context.Pipe(duplex=False)
-        child = context.Process(target=_work, args=(maker, folder, wanted, parts[number::workers], there))
+        receiver, sender = context.Pipe(duplex=False)
+        child = context.Process(target=_work, args=(maker, folder, files, parts[number::workers], sender))
         child.start()
-        there.close()
-        children.append((child, here))
+        sender.close()
+        children.append((child, receiver))
     try:
-        made = maker.make(folder, wanted, parts[::workers], general=True)
-        for child, here in children:
+        output = maker.make(folder, files, parts[::workers], general=True)
+        for child, receiver in children:
             try:
-                other: BuiltPart = here.recv()
+                other: BuiltPart = receiver.recv()
             except EOFError:
                 other = BuiltPart(failed="killed")
-            made.take(other)
+            output.take(other)
             child.join()
     finally:
-        for child, here in children:
-            here.close()
+        for child, receiver in children:
+            receiver.close()
             if child.is_alive():
                 child.terminate()
                 child.join()
-    if made.failed:
-        raise HackathonError("site.worker_failed", reason=made.failed)
-    return made
+    if output.failed:
+        raise HackathonError("site.worker_failed", reason=output.failed)
+    return output
 
 
 def _work(
-    maker: SiteBuilder, folder: Path, wanted: Sequence[str], parts: Sequence[SiteSection], there: Connection
+    maker: SiteBuilder, folder: Path, files: Sequence[str], parts: Sequence[SiteSection], sender: Connection
 ) -> None:
     # What a child still writes when its parent was killed lies in a folder that nobody shows.
     try:
-        made = maker.make(folder, wanted, parts, general=False)
-        made.counts = maker.mask.counts
-        made.examples = {kind: list(originals) for kind, originals in maker.mask.examples.items()}
+        output = maker.make(folder, files, parts, general=False)
+        output.counts = maker.mask.counts
+        output.examples = {kind: list(originals) for kind, originals in maker.mask.examples.items()}
     except (HackathonError, OSError, ValueError) as error:
-        made = BuiltPart(failed=str(error) or type(error).__name__)
-    there.send(made)
-    there.close()
+        output = BuiltPart(failed=str(error) or type(error).__name__)
+    sender.send(output)
+    sender.close()

@@ -38,22 +38,22 @@ def compact(page: str) -> str:
     """Return a page in fewer bytes; browsers make the same of it."""
     tokens = [token for token in _TAG.split(page) if token]
     names = [_name(token) for token in tokens]
-    kept: list[str] = []
+    parts: list[str] = []
     verbatim = 0
     for number, token in enumerate(tokens):
         name = names[number]
         if name.lstrip("/") in _VERBATIM:
             verbatim += -1 if name.startswith("/") else 1
-            kept.append(_short(token))
+            parts.append(_short(token))
         elif not name:
             raw = verbatim and names[number - 1] in ("script", "style")
             text = token if verbatim else _text(token, names, number)
-            kept.append(text if raw else text.replace("&#39;", "'").replace("&#34;", '"'))
+            parts.append(text if raw else text.replace("&#39;", "'").replace("&#34;", '"'))
         elif not name.startswith("/"):
-            kept.append(_short(token))
+            parts.append(_short(token))
         elif not _is_implied(name[1:], _following(tokens, names, number)):
-            kept.append(token)
-    return "".join(kept)
+            parts.append(token)
+    return "".join(parts)
 
 
 def _name(token: str) -> str:
@@ -75,10 +75,10 @@ def _text(text: str, names: list[str], number: int) -> str:
 
 def _following(tokens: list[str], names: list[str], number: int) -> str:
     """Return the name of the next tag, empty when a text comes before it."""
-    for place in range(number + 1, len(tokens)):
-        if names[place]:
-            return names[place]
-        if tokens[place].strip("\n "):
+    for index in range(number + 1, len(tokens)):
+        if names[index]:
+            return names[index]
+        if tokens[index].strip("\n "):
             return ""
     return "/html"
 

@@ -47,19 +47,19 @@ def study_json(results: Mapping[str, Any], mask: Mask) -> str:
 
 
 def _told_once(results: Mapping[str, Any]) -> dict[str, Any]:
-    found = {**results, "points": [_of_a_site(point) for point in results.get("points", [])]}
+    copy = {**results, "points": [_of_a_site(point) for point in results.get("points", [])]}
     series = results.get("series") or []
-    if len(series) > 1 or any(each["settings"] for each in series):
-        found["series"] = [{**each, "points": [_of_a_site(point) for point in each["points"]]} for each in series]
+    if len(series) > 1 or any(entry["settings"] for entry in series):
+        copy["series"] = [{**entry, "points": [_of_a_site(point) for point in entry["points"]]} for entry in series]
     else:
-        found.pop("series", None)
+        copy.pop("series", None)
     if "points" not in results:
-        del found["points"]
-    return found
+        del copy["points"]
+    return copy
 
 
 def _of_a_site(point: Mapping[str, Any]) -> dict[str, Any]:
-    runs = [{name: told for name, told in run.items() if name != "shares"} for run in point["runs"]]
+    runs = [{name: value for name, value in run.items() if name != "shares"} for run in point["runs"]]
     return {**point, "runs": runs}
 
 
@@ -84,11 +84,11 @@ def rows(
             *(mask.text(str(text)) for text in head),
             point["processes"], point["nodes"], point["value"], point["spread"]["stdev"], point["spread"]["n"],
             point["speedup"], point["efficiency"], point["status"], show.doubt_ids(point["doubts"]),
-            mask.text(settings_text(each["settings"], " ")),
-            "yes" if main is not None and dict(main) == dict(each["settings"]) else "no", "yes" if compared else "no",
+            mask.text(settings_text(entry["settings"], " ")),
+            "yes" if main is not None and dict(main) == dict(entry["settings"]) else "no", "yes" if compared else "no",
         ]
-        for each in series_of(results)
-        for point in each["points"]
+        for entry in series_of(results)
+        for point in entry["points"]
     ]  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Residue:
 
 def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
     """Return what looks as if it should not go out, each once a file; the files are what was masked by `mask`."""
-    found: dict[Residue, None] = {}
+    matches: dict[Residue, None] = {}
     keys: dict[str, Residue] = {}
     digests: set[str] = set()
     for name in names:
@@ -55,11 +55,11 @@ def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
             continue
         for inside, text in _texts(folder / name, digests):
             for residue in _in_text(f"{name}{inside}", text, mask):
-                found[residue] = None
+                matches[residue] = None
             for match in _HEX.finditer(text):
                 keys.setdefault(match[1].lower(), Residue(f"{name}{inside}", "random", _sample(match[1])))
     # what is shown of a digest is known by the record that has it, which may be read later
-    return [*found, *(residue for key, residue in keys.items() if key not in digests and _is_key(key))]
+    return [*matches, *(residue for key, residue in keys.items() if key not in digests and _is_key(key))]
 
 
 def _is_key(word: str) -> bool:
@@ -111,7 +111,7 @@ def _read(name: str, text: str, digests: set[str]) -> str:
     if name.endswith(".html"):
         parts = [
             *_TAG.split(text),
-            *(one or other for tag in _TAG.findall(text) for one, other in _ATTRIBUTE.findall(tag)),
+            *(quoted or bare for tag in _TAG.findall(text) for quoted, bare in _ATTRIBUTE.findall(tag)),
         ]
         return "\n".join(unescape(part) for part in dict.fromkeys(parts))
     if name.endswith(".json"):

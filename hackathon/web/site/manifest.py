@@ -43,19 +43,22 @@ def recall(directory: Path) -> Kept:
     if not isinstance(value, dict) or value.get("version") != VERSION:
         return Kept()
     try:
-        known = {run: (str(entry[0]), Named(*map(tuple, entry[1:5]))) for run, entry in value["named"].items()}
-        return Kept(str(value["publication"]), {str(k): str(v) for k, v in value["files"].items()}, known)
+        marks = {run: (str(entry[0]), Named(*map(tuple, entry[1:5]))) for run, entry in value["named"].items()}
+        return Kept(str(value["publication"]), {str(k): str(v) for k, v in value["files"].items()}, marks)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return Kept()
 
 
-def keep(directory: Path, kept: Kept) -> None:
+def keep(directory: Path, record: Kept) -> None:
     """Keep what a site was made from; does nothing when that cannot be done."""
     path = _path(directory)
     if path is None:
         return
-    known = {run: [mark, one.users, one.hosts, one.groups, one.secrets] for run, (mark, one) in kept.named.items()}
-    value = {"version": VERSION, "publication": kept.publication, "files": kept.files, "named": known}
+    marks = {
+        run: [mark, names.users, names.hosts, names.groups, names.secrets]
+        for run, (mark, names) in record.named.items()
+    }
+    value = {"version": VERSION, "publication": record.publication, "files": record.files, "named": marks}
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(path, json.dumps(value, ensure_ascii=False, separators=(",", ":")), mode=0o600)
@@ -63,15 +66,15 @@ def keep(directory: Path, kept: Kept) -> None:
         return
 
 
-def named_in(runs: Iterable[RunEntry], kept: Kept) -> dict[str, tuple[str, Named]]:
+def named_in(runs: Iterable[RunEntry], record: Kept) -> dict[str, tuple[str, Named]]:
     """Return run directory → stamp and what it names; those that have not changed are not read again."""
-    found = {}
+    marks = {}
     for run in runs:
         name = f"{run.project}/runs/{run.id}"
         mark = stamp(name, sealed=run.sealed)
-        known = kept.named.get(name)
-        found[name] = known if known is not None and known[0] == mark else (mark, named(Path(name)))
-    return found
+        entry = record.named.get(name)
+        marks[name] = entry if entry is not None and entry[0] == mark else (mark, named(Path(name)))
+    return marks
 
 
 def digest(*values: Any) -> str:
@@ -81,18 +84,18 @@ def digest(*values: Any) -> str:
 
 def digest_of_runs(runs: Iterable[RunEntry], marks: dict[str, tuple[str, Named]]) -> str:
     """Return a digest of what the index holds of runs, and of their directories' stamps."""
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for run in runs:
         values = asdict(run) if run.told else vars(run)
         words = repr([value for name, value in values.items() if name != "stale_seconds"])
-        made.update(f"{words}{marks.get(f'{run.project}/runs/{run.id}', ('',))[0]}".encode("utf-8", "replace"))
-    return made.hexdigest()[:20]
+        hasher.update(f"{words}{marks.get(f'{run.project}/runs/{run.id}', ('',))[0]}".encode("utf-8", "replace"))
+    return hasher.hexdigest()[:20]
 
 
 @functools.cache
 def toolkit() -> str:
     """Return a digest of all that pages are made with: the version, templates, and this toolkit's own modules."""
-    found = [hackathon.__version__]
+    parts = [hackathon.__version__]
     package = Path(hackathon.__file__).parent
     folders = [shipped("templates", "pages"), shipped("templates", "plots"), *(package / name for name in _MAKERS)]
     for folder in folders:
@@ -100,8 +103,8 @@ def toolkit() -> str:
             below[:] = sorted(name for name in below if name != "__pycache__")
             for name in sorted(names):
                 status = Path(above, name).stat()
-                found.append(f"{above}/{name} {status.st_size} {status.st_mtime_ns}")
-    return digest(*found)
+                parts.append(f"{above}/{name} {status.st_size} {status.st_mtime_ns}")
+    return digest(*parts)
 
 
 def _path(directory: Path) -> Path | None:

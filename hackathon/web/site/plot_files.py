@@ -18,10 +18,10 @@ Specs = dict[str, dict[str, Any]]
 
 def parted(page: str) -> tuple[str, Specs]:
     """Return a page without the specifications in it, and these."""
-    found: Specs = {}
+    specs: Specs = {}
     for name, text in _SPEC.findall(page):
-        found[name] = {entry: value for entry, value in json.loads(text).items() if entry != "$schema"}
-    return _SPEC.sub("", page), found
+        specs[name] = {entry: value for entry, value in json.loads(text).items() if entry != "$schema"}
+    return _SPEC.sub("", page), specs
 
 
 def plot_file(pages: Mapping[str, Specs]) -> str:
@@ -29,14 +29,14 @@ def plot_file(pages: Mapping[str, Specs]) -> str:
 
     It holds `{figure: [form, difference, {language: difference from the first language}]}`.
     """
-    told: dict[str, list[Any]] = {}
+    figures: dict[str, list[Any]] = {}
     for language, specs in pages.items():
         for figure, spec in specs.items():
-            if figure not in told:
-                told[figure] = [*shortened(figure, spec), {}, spec]
+            if figure not in figures:
+                figures[figure] = [*shortened(figure, spec), {}, spec]
                 continue
-            apart = difference(told[figure][3], spec)
+            apart = difference(figures[figure][3], spec)
             if apart is not ABSENT:
-                told[figure][2][language] = apart
-    made = {figure: each[:3] if each[2] else each[:2] for figure, each in told.items()}
-    return f"window.hackathonPlots={json.dumps(made, ensure_ascii=False, separators=(',', ':'))};\n"
+                figures[figure][2][language] = apart
+    plots = {figure: entry[:3] if entry[2] else entry[:2] for figure, entry in figures.items()}
+    return f"window.hackathonPlots={json.dumps(plots, ensure_ascii=False, separators=(',', ':'))};\n"

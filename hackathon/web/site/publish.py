@@ -84,25 +84,25 @@ def publish(
     `.<language>.html`. `studies` (ids) leaves out all others. Publishing that fails or is killed leaves the old site
     whole; foreign files in the directory are left alone. Raises RequestError when the directory cannot be written.
     """
-    kept = kept_site.recall(directory)
-    plan = _plan(source, kept, title=title, subtitle=subtitle, languages=languages, studies=studies)
+    record = kept_site.recall(directory)
+    plan = _plan(source, record, title=title, subtitle=subtitle, languages=languages, studies=studies)
     live = swap.live_folder(directory)
-    known = kept.files if live is not None and swap.publication(live) == kept.publication else {}
+    old_keys = record.files if live is not None and swap.publication(live) == record.publication else {}
     try:
-        if live is not None and known == plan.keys and _lie_in(live, known):
+        if live is not None and old_keys == plan.keys and _lie_in(live, old_keys):
             published = _told(live, plan, [])
-            kept_site.keep(directory, kept_site.Kept(kept.publication, known, plan.marks))
+            kept_site.keep(directory, kept_site.Kept(record.publication, old_keys, plan.marks))
             return published
         with swap.staging(directory) as folder:
-            taken = _take_over(plan.keys, known, live, folder)
+            taken = _take_over(plan.keys, old_keys, live, folder)
             taken -= plan.site.torn(taken)
-            wanted = [name for name in plan.keys if name not in taken]
-            made = plan.make(folder, wanted, workers)
+            names = [name for name in plan.keys if name not in taken]
+            output = plan.make(folder, names, workers)
             entry = plan.builder.title_in(plan.site.languages[0])
-            place = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
-            published = _told(place, plan, made.warnings, wanted)
-            whole = {name: plan.keys[name] for name in published.files if name not in made.incomplete}
-            kept_site.keep(directory, kept_site.Kept(swap.publication(place), whole, plan.marks))
+            target = swap.swap(directory, folder, plan.mask.text(entry), plan.site.languages[0])
+            published = _told(target, plan, output.warnings, names)
+            complete = {name: plan.keys[name] for name in published.files if name not in output.incomplete}
+            kept_site.keep(directory, kept_site.Kept(swap.publication(target), complete, plan.marks))
             return published
     except OSError as error:
         raise RequestError("web.cannot_write", path=directory, reason=error.strerror or error) from None
@@ -121,9 +121,9 @@ def rehearsal(
     plan = _plan(source, kept_site.Kept(), title=title, subtitle="", languages=languages, studies=studies)
     folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
     try:
-        wanted = list(plan.keys)
-        made = plan.make(folder, wanted, workers)
-        yield _told(folder, plan, made.warnings, wanted)
+        names = list(plan.keys)
+        output = plan.make(folder, names, workers)
+        yield _told(folder, plan, output.warnings, names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -150,23 +150,23 @@ class _Plan:
         """What makes the files. Loaded here: a site in which nothing has changed does without all views."""
         from hackathon.web.site.build import SiteBuilder
 
-        whole, cache = self.whole, cache_folder()
+        complete, cache = self.whole, cache_folder()
         return SiteBuilder(
-            self.source, self.site, self.mask, self.rules, self.title, self.subtitle, whole, cache, self.logo
+            self.source, self.site, self.mask, self.rules, self.title, self.subtitle, complete, cache, self.logo
         )
 
-    def make(self, folder: Path, wanted: Sequence[str], workers: int) -> "BuiltPart":
+    def make(self, folder: Path, names: Sequence[str], workers: int) -> "BuiltPart":
         """Make the wanted files, by so many processes where they are many, and count what was masked in them."""
         from hackathon.web.site.build import made_by
 
-        made = made_by(self.builder, folder, wanted, workers if len(wanted) > WORTH else 1)
-        self.mask.add(made.counts, made.examples)
-        return made
+        output = made_by(self.builder, folder, names, workers if len(names) > WORTH else 1)
+        self.mask.add(output.counts, output.examples)
+        return output
 
 
 def _plan(
     source: Catalog,
-    kept: kept_site.Kept,
+    record: kept_site.Kept,
     *,
     title: str,
     subtitle: str,
@@ -177,7 +177,7 @@ def _plan(
     chosen = tuple(languages or (source.event.languages if source.event else ()) or _own_languages())
     if not rules.logs:
         source = replace(source, summaries=[without_evidence(run) for run in source.summaries])
-    marks = kept_site.named_in(source.summaries, kept)
+    marks = kept_site.named_in(source.summaries, record)
     mask = mask_of(replace(source, hidden=hidden_teams(source.event)), [named for _, named in marks.values()], rules)
     source = without_hidden(source)
     source = replace(source, laptops=laptops(source))
@@ -187,10 +187,10 @@ def _plan(
     site = SiteMap(source, rules, chosen, mask, studies)
     event = repr((source.event, logo, _beside(source), sorted(source.laptops or ())))
     base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
-    shown = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
+    digests = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
     titles = [_titles_mark(part.team.projects) for part in site.parts]
-    everything = kept_site.digest(base, sorted(shown.items()), titles)
+    everything = kept_site.digest(base, sorted(digests.items()), titles)
     for page in site.general:
         more = _board_mark(source) if page.kind == "board" else ""
         if page.kind in ("survey", "home") and source.event_folder is not None:
@@ -199,7 +199,7 @@ def _plan(
     for name in (f"{ALL_RESULTS}.csv", f"{ALL_RESULTS}.json") if studies is None else ():
         keys[name] = everything
     for part in site.parts:
-        key = kept_site.digest(base, shown[part.team.name], part.team.projects, _titles_mark(part.team.projects))
+        key = kept_site.digest(base, digests[part.team.name], part.team.projects, _titles_mark(part.team.projects))
         for page in part.pages:
             _add(keys, site, page, kept_site.digest(key, page))
             if page.kind == "study":
@@ -232,7 +232,7 @@ def without_evidence(run: RunEntry) -> RunEntry:
     """Return a run's summary without the lines of its logs."""
     if not run.told:
         return run
-    return replace(run, told={code: replace(told, evidence="") for code, told in run.told.items()})
+    return replace(run, told={code: replace(diagnosis, evidence="") for code, diagnosis in run.told.items()})
 
 
 def cache_folder() -> Path:
@@ -251,47 +251,47 @@ def _board_mark(source: Catalog) -> str:
     """Return a text that changes when something is written on the board."""
     if source.event is None or source.event_folder is None or not source.event.shared:
         return ""
-    place = source.event_folder / expanded(source.event.shared)
-    found = []
-    for folder in (place / "entries", place / "people"):
+    board = source.event_folder / expanded(source.event.shared)
+    times = []
+    for folder in (board / "entries", board / "people"):
         with contextlib.suppress(OSError):
-            found.append(folder.stat().st_mtime_ns)
-            found += [each.stat().st_mtime_ns for each in folder.iterdir() if each.is_dir()]
-    return str(sorted(found))
+            times.append(folder.stat().st_mtime_ns)
+            times += [path.stat().st_mtime_ns for path in folder.iterdir() if path.is_dir()]
+    return str(sorted(times))
 
 
 def _beside(source: Catalog) -> list[str]:
     """Return what pages show besides runs and hackathon.yaml: references, clusters' profiles and measurements."""
-    found = [references.mark(source.event_folder)]
+    marks = [references.mark(source.event_folder)]
     names = {*(source.event.clusters if source.event is not None else ()), *(run.cluster for run in source.summaries)}
     with speaking("en"):
         for name in sorted(name for name in names if name and name.isprintable() and "/" not in name):
             try:
-                found.append(repr(profile(source, name)))
+                marks.append(repr(profile(source, name)))
             except (HackathonError, OSError) as error:
-                found.append(str(error))
-            found.append(repr(measured(name)))
-    return found
+                marks.append(str(error))
+            marks.append(repr(measured(name)))
+    return marks
 
 
 def _titles_mark(projects: Sequence[Path]) -> str:
     """Return a text that changes when the file in which a project gives itself a title does."""
-    found = []
+    marks = []
     for folder in projects:
         with contextlib.suppress(OSError):
             status = (folder / PROJECT_FILE).stat()
-            found.append(f"{folder} {status.st_size} {status.st_mtime_ns}")
-    return "\n".join(found)
+            marks.append(f"{folder} {status.st_size} {status.st_mtime_ns}")
+    return "\n".join(marks)
 
 
-def _take_over(keys: Mapping[str, str], known: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:
+def _take_over(keys: Mapping[str, str], old_keys: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:
     """Take files that have not changed into the new folder, by hard link where the file system can; return them."""
     taken = set()
     folders = {Path(name).parent for name in keys}
-    for each in folders:
-        (folder / each).mkdir(parents=True, exist_ok=True)
+    for parent in folders:
+        (folder / parent).mkdir(parents=True, exist_ok=True)
     for name, key in keys.items() if live is not None else ():
-        if known.get(name) != key:
+        if old_keys.get(name) != key:
             continue
         try:
             os.link(f"{live}/{name}", f"{folder}/{name}", follow_symlinks=False)
@@ -308,16 +308,16 @@ def _take_over(keys: Mapping[str, str], known: Mapping[str, str], live: Path | N
 
 def _lie_in(folder: Path, names: Mapping[str, str]) -> bool:
     """Return whether all files of a publication are still there."""
-    there = {name for name in os.listdir(folder)}  # noqa: PTH208, C416 — names, not paths
+    listing = {name for name in os.listdir(folder)}  # noqa: PTH208, C416 — names, not paths
     for below in {name.partition("/")[0] for name in names if "/" in name}:
         with contextlib.suppress(OSError):
-            there |= {f"{below}/{name}" for name in os.listdir(folder / below)}  # noqa: PTH208
-    return all(name in there for name in names)
+            listing |= {f"{below}/{name}" for name in os.listdir(folder / below)}  # noqa: PTH208
+    return all(name in listing for name in names)
 
 
-def _told(folder: Path, plan: _Plan, warnings: Sequence[str], made: Sequence[str] = ()) -> Published:
+def _told(folder: Path, plan: _Plan, warnings: Sequence[str], names: Sequence[str] = ()) -> Published:
     files = {}
     for name in plan.keys:
         with contextlib.suppress(OSError):
             files[name] = (folder / name).stat().st_size
-    return Published(folder, files, [name for name in made if name in files], list(warnings), plan.mask, plan.site)
+    return Published(folder, files, [name for name in names if name in files], list(warnings), plan.mask, plan.site)

@@ -75,12 +75,14 @@ class SiteMap:
         self._crates: dict[str, str] = {}
         self.general = [SitePage("home", "", "index")]
         if source.event is not None:
-            told = {"schedule": has_schedule(source), "board": rules.board and bool(source.event.shared)}
-            kinds = [kind for kind in ("schedule", "teams", "scaling", "board", "cluster") if told.get(kind, True)]
+            conditions = {"schedule": has_schedule(source), "board": rules.board and bool(source.event.shared)}
+            kinds = [
+                kind for kind in ("schedule", "teams", "scaling", "board", "cluster") if conditions.get(kind, True)
+            ]
             self.general += [self._page(kind, "", kind) for kind in kinds]
             surveys = published(source)
             self.general += [
-                self._page("survey", each.name, f"survey-{stable_name(mask.text(each.name))}") for each in surveys
+                self._page("survey", survey.name, f"survey-{stable_name(mask.text(survey.name))}") for survey in surveys
             ]
             first = foremost(surveys)
             if first is not None:  # what the menu leads to
@@ -94,23 +96,25 @@ class SiteMap:
         )
         """All that a page may lead to."""
 
-    def _part(self, team: TeamRuns, wanted: Sequence[str] | None, memory: Memory) -> SiteSection:
-        studies = [study for study in by_study(team.runs, memory) if wanted is None or study.id in wanted]
+    def _part(self, team: TeamRuns, ids: Sequence[str] | None, memory: Memory) -> SiteSection:
+        studies = [study for study in by_study(team.runs, memory) if ids is None or study.id in ids]
         pages = []
         if self.event is not None:
             pages.append(self._page("team", team.name, f"team-{stable_name(self._mask.text(team.name))}"))
         pages += [self._page("study", study.key, f"study-{self._plain_id(study.id)}") for study in studies]
-        shown = [run for study in studies for run in study.runs] if wanted is not None else list(team.runs)
-        told = list(self._with_page(shown, studies))
-        for run in told:
+        candidates = [run for study in studies for run in study.runs] if ids is not None else list(team.runs)
+        runs = list(self._with_page(candidates, studies))
+        for run in runs:
             pages.append(self._page("run", run_key(run), f"run-{self._plain_id(run.id)}"))
         recorded = [run for run in team.runs if FOLDER in run.tags]
         if recorded:
             from hackathon.web.views.profile import profile_of
 
-            profiles = {run_key(found): found.id for run in told if (found := profile_of(run, recorded)) is not None}
+            profiles = {
+                run_key(profile): profile.id for run in runs if (profile := profile_of(run, recorded)) is not None
+            }
             pages += [self._page("profile", key, f"profile-{self._plain_id(id)}") for key, id in profiles.items()]
-        if wanted is None and any(SPEEDUP_TAG in run.tags for run in team.runs):
+        if ids is None and any(SPEEDUP_TAG in run.tags for run in team.runs):
             from hackathon.web.views.speedup import speedup_rows
 
             rows = speedup_rows(team.runs)
@@ -142,11 +146,11 @@ class SiteMap:
         return f"{parts[1]}-{_plain(self._mask.text(parts[2]))}-{parts[3]}"
 
     def _free(self, name: str) -> str:
-        found, number = name, 2
-        while found.lower() in self._taken:
-            found, number = f"{name}-{number}", number + 1
-        self._taken.add(found.lower())
-        return found
+        candidate, number = name, 2
+        while candidate.lower() in self._taken:
+            candidate, number = f"{name}-{number}", number + 1
+        self._taken.add(candidate.lower())
+        return candidate
 
     def file(self, name: str, language: str) -> str:
         """Return the file of a page in a language; the first one has the plain names."""
@@ -154,13 +158,13 @@ class SiteMap:
 
     def torn(self, taken: Set[str]) -> set[str]:
         """Return the files of pages that are among `taken` only in part: what belongs to all is made of all."""
-        found = set()
+        names = set()
         for page in (*self.general, *(page for part in self.parts for page in part.pages)):
             files = {self.file(page.name, language) for language in self.languages}
             files |= {f"{page.name}.js"} if page.kind in PICTURED else set()
             if not files <= taken:
-                found |= files
-        return found
+                names |= files
+        return names
 
     def link(self, page: SitePage, language: str, kind: str, key: str) -> str | None:
         """Return the address of another page, or of a file, as it stands in `page`; None when the site has no such."""

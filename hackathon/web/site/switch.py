@@ -78,17 +78,17 @@ def swap(directory: Path, new: Path, title: str, language: str) -> Path:
     Either all of the old is shown or all of the new. What is left of the old lies in `new` afterwards, or goes.
     """
     write_whole(new / MARK, os.urandom(8).hex())
-    place = directory / SITE
-    if not place.exists():
-        new.rename(place)
-    elif not _exchange(new, place):
-        place = directory / f"{SITE}-{os.urandom(4).hex()}"
-        new.rename(place)
-    entry = _entry(place.name, title, language)
+    target = directory / SITE
+    if not target.exists():
+        new.rename(target)
+    elif not _exchange(new, target):
+        target = directory / f"{SITE}-{os.urandom(4).hex()}"
+        new.rename(target)
+    entry = _entry(target.name, title, language)
     path = directory / ENTRY
     if not path.is_file() or path.read_bytes() != entry.encode():
         write_whole(path, entry)
-    return place
+    return target
 
 
 def _entry(folder: str, title: str, language: str) -> str:
@@ -107,24 +107,24 @@ def _entry(folder: str, title: str, language: str) -> str:
 
 def _led(directory: Path) -> str:
     try:
-        found = _LED.search((directory / ENTRY).read_text("utf-8", "replace")[:2000])
+        match = _LED.search((directory / ENTRY).read_text("utf-8", "replace")[:2000])
     except OSError:
         return ""
-    return found[1] if found else ""
+    return match[1] if match else ""
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(left: Path, right: Path) -> bool:
     """Let two folders change their names in one step; False where kernel, library or file system cannot."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
         return False
-    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _EXCHANGE) == 0:
+    if call(_AT_FDCWD, os.fsencode(left), _AT_FDCWD, os.fsencode(right), _EXCHANGE) == 0:
         return True
     number = ctypes.get_errno()
     if number in _CANNOT:
         return False
-    raise OSError(number, os.strerror(number), str(other))
+    raise OSError(number, os.strerror(number), str(right))
 
 
 def _clean(directory: Path) -> None:

@@ -89,8 +89,8 @@ class SurveyApp:
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, bytes] = OrderedDict()
         self._told = ""
-        others = [pair for pair in HEADERS if pair[0] != b"content-security-policy"]
-        self.headers = ((b"content-security-policy", policy().encode()), *others)
+        headers = [pair for pair in HEADERS if pair[0] != b"content-security-policy"]
+        self.headers = ((b"content-security-policy", policy().encode()), *headers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -134,26 +134,26 @@ class SurveyApp:
             tokens = [value for name, value in query if name == TOKEN]
             return await self._show(view, language, tokens[0] if len(tokens) == 1 else "")
         except FormRefused as refused:
-            status, what = refused.status, refused.what
+            status, key = refused.status, refused.what
         except Exception as error:
             self._tell(error)
-            status, what = 503, "not_stored"
-        answer = _html(view.words(language, what), status)
+            status, key = 503, "not_stored"
+        answer = _html(view.words(language, key), status)
         if status != 410:  # the rest of what was being sent is not waited for
             answer.headers["connection"] = "close"
         return answer
 
-    async def _show(self, view: View, language: str, given: str) -> Response:
+    async def _show(self, view: View, language: str, code: str) -> Response:
         if await self._thread(lambda: self.collection.closing):
             raise FormRefused(410, "closed")
-        token = plain_token(given)
+        token = plain_token(code)
         if not token:
             return _html(view.words(language, "code", ask=True))
         state = await self._state(token)
         if state == "spent":
             return _html(view.words(language, "spent"))
         if state == "unknown":
-            return _html(view.words(language, "code", ask=True, unknown=given), 403)
+            return _html(view.words(language, "code", ask=True, unknown=code), 403)
         return _html(await self._thread(lambda: view.form(language, token)))
 
     async def _take(self, scope: Scope, receive: Receive, view: View, language: str) -> Response | None:
@@ -168,17 +168,17 @@ class SurveyApp:
                 return _html(view.form(language, token, raw, problems), 422)
         else:
             try:
-                what = await self._count(token, values)
+                outcome = await self._count(token, values)
             except Exception as error:  # a full disk, a lost file system: what was typed must not be lost with it
                 self._tell(error)
                 answer = _html(view.form(language, token, raw, failed=True), 503)
                 answer.headers["retry-after"] = "30"
                 return answer
-            if what in ("done", "again"):
-                return _html(view.words(language, what))
-            if what == "closed":
+            if outcome in ("done", "again"):
+                return _html(view.words(language, outcome))
+            if outcome == "closed":
                 raise FormRefused(410, "closed")
-            if what == "anew":
+            if outcome == "anew":
                 view = View(await self._thread(lambda: self.collection.survey), view.event)
                 return _html(view.form(language, token, raw, [ValueProblem("", "survey_form.anew")]), 422)
         state = await self._state(token)

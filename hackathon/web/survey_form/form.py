@@ -73,13 +73,15 @@ def fields_of(
     wrong: dict[str, str] = {}
     for problem in problems:
         wrong.setdefault(problem.question, problem.text)
-    return [_field(each, [*typed.get(each.id, ())], wrong.get(each.id, "")) for each in survey.questions]
+    return [
+        _field(question, [*typed.get(question.id, ())], wrong.get(question.id, "")) for question in survey.questions
+    ]
 
 
 def others_of(survey: Survey, problems: Sequence[ValueProblem]) -> list[str]:
     """Return the problems that belong to no question that is shown: an empty form, a field of another form."""
-    known = {question.id for question in survey.questions}
-    return [problem.text for problem in problems if problem.question not in known]
+    ids = {question.id for question in survey.questions}
+    return [problem.text for problem in problems if problem.question not in ids]
 
 
 def shown(text: object) -> str:
@@ -90,7 +92,7 @@ def shown(text: object) -> str:
 def kept(text: str) -> str:
     """Return what somebody typed, for the form that is shown again: all but what no page can hold."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    return "".join(each for each in plain if each in "\n\t" or _may_stand(each))
+    return "".join(letter for letter in plain if letter in "\n\t" or _may_stand(letter))
 
 
 def _may_stand(letter: str) -> bool:

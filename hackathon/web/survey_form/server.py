@@ -70,8 +70,8 @@ async def _serve(
     def end() -> None:
         server.should_exit = True
 
-    for each in signals:
-        asyncio.get_running_loop().add_signal_handler(each, end)
+    for number in signals:
+        asyncio.get_running_loop().add_signal_handler(number, end)
     ready()
     await server.serve(sockets=[listener])
     app.close()

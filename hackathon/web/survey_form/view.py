@@ -49,26 +49,26 @@ class View:
                 general=others_of(self.survey, problems), failed=failed,
             )  # fmt: skip
 
-    def words(self, language: str, what: str, *, ask: bool = False, unknown: str = "") -> str:
-        """Return a page that says one thing: the messages `survey_form.<what>` and `…_lead`.
+    def words(self, language: str, key: str, *, ask: bool = False, unknown: str = "") -> str:
+        """Return a page that says one thing: the messages `survey_form.<key>` and `…_lead`.
 
         `ask`: with a field for the token; `unknown`: a token that was typed there and is none.
         """
         with speaking(language):
-            lines = [message(f"survey_form.{what}_lead")]
-            thanks = shown(self.survey.thanks) if what in ("done", "again") else ""
+            lines = [message(f"survey_form.{key}_lead")]
+            thanks = shown(self.survey.thanks) if key in ("done", "again") else ""
             return self._page(
-                "survey_words.html.j2", language, "", heading=message(f"survey_form.{what}"),
+                "survey_words.html.j2", language, "", heading=message(f"survey_form.{key}"),
                 words=[thanks, *lines] if thanks else lines, ask=ask, unknown=kept(unknown)[:80],
             )  # fmt: skip
 
     def _page(self, template: str, language: str, key: str, **values: Any) -> str:
         # what is said after an answer cannot be asked for once more
         again = template == "survey_form.html.j2" or values["ask"]
-        others = [(other, address(other, key)) for other in self.survey.languages if again and other != language]
+        translations = [(other, address(other, key)) for other in self.survey.languages if again and other != language]
         title = shown(self.survey.title)
         page: str = environment().get_template(template).render(
-            language=language, others=others, action=f"?{urlencode({LANGUAGE: language})}", title=title,
+            language=language, others=translations, action=f"?{urlencode({LANGUAGE: language})}", title=title,
             event=self.event or title, style=style(), policy="", **values,
         )  # fmt: skip
         return page

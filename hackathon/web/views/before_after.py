@@ -112,11 +112,11 @@ def _is_earlier(side: Measurement, after: Measurement) -> bool:
 
 
 def _sides(kind: tuple[str, ...], good: Sequence[RunEntry], studies: Iterable[StudyRuns]) -> list[Measurement]:
-    known = {(run.project, run.id): run for run in good if _kind(run) == kind}
-    sides = [_side(run, run.value, 1, "") for run in known.values() if not run.study and not run.is_false]
+    by_id = {(run.project, run.id): run for run in good if _kind(run) == kind}
+    sides = [_side(run, run.value, 1, "") for run in by_id.values() if not run.study and not run.is_false]
     for study in studies:
         for point in points_of(results_of(study)):
-            runs = [run for told in point["runs"] if (run := known.get((study.project, told["id"]))) is not None]
+            runs = [run for entry in point["runs"] if (run := by_id.get((study.project, entry["id"]))) is not None]
             if runs and point["value"] is not None and not is_false(point["doubts"]):
                 sides.append(_side(runs[0], point["value"], point["spread"]["n"], study.key))
     return sides

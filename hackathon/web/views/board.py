@@ -81,9 +81,9 @@ class PostView:
     def has(self, words: Sequence[str]) -> bool:
         """Return whether all words (in small letters) are in what a page shows of it."""
         about = (self.title, self.text, self.person, self.team, self.part, self.rule, self.run_id, self.short)
-        found = (self.finding, self.evidence, self.place, self.advice)
+        diagnosis = (self.finding, self.evidence, self.place, self.advice)
         steps = (text for step in self.steps for text in (step.person, step.text))
-        everything = "\n".join((*about, *found, *steps)).casefold() if words else ""
+        everything = "\n".join((*about, *diagnosis, *steps)).casefold() if words else ""
         return all(word in everything for word in words)
 
 
@@ -136,30 +136,30 @@ def board_view(source: Catalog, find: str = "") -> BoardView:
     if board is None:
         return BoardView(there=bool(problem), problems=(problem,) if problem else ())
     rules = source.event.publish if source.event is not None else Publish()
-    shown, words = _Shown(source, board.people, rules), find.casefold().split()
+    display, words = _Shown(source, board.people, rules), find.casefold().split()
     groups: dict[str, list[Post]] = {"open": [], "answered": [], "solved": []}
     for post in board.posts:
         if source.hidden and source.hidden.intersection(
-            map(board.people.team, (post.user, *(each.user for each in post.answers)))
+            map(board.people.team, (post.user, *(answer.user for answer in post.answers)))
         ):
             continue
         groups["open" if post.state == "taken" else post.state].append(post)
     waiting = sorted(groups["open"], key=lambda post: (post.kind != "ask", post.time))
     solved = sorted(groups["solved"], key=lambda post: post.solved.time if post.solved else 0.0, reverse=True)
-    found = [each for each in shown.posts(solved if words else solved[:SHOWN]) if each.has(words)]
+    matches = [view for view in display.posts(solved if words else solved[:SHOWN]) if view.has(words)]
     return BoardView(
         there=True,
-        open=tuple(each for each in shown.posts(waiting) if each.has(words)),
-        answered=tuple(each for each in shown.posts(reversed(groups["answered"])) if each.has(words)),
-        solved=tuple(found[:SHOWN]),
-        older=max(0, (len(found) if words else len(solved)) - SHOWN),
+        open=tuple(view for view in display.posts(waiting) if view.has(words)),
+        answered=tuple(view for view in display.posts(reversed(groups["answered"])) if view.has(words)),
+        solved=tuple(matches[:SHOWN]),
+        older=max(0, (len(matches) if words else len(solved)) - SHOWN),
         find=" ".join(find.split()),
         all=sum(map(len, groups.values())),
-        passed=sum(each.count for each in board.passed),
+        passed=sum(entry.count for entry in board.passed),
         problems=tuple(message(identifier, **values) for identifier, values in board.place.problems)
         if source.live
         else (),
-        named=shown.users,
+        named=display.users,
         tutoring=source.live and board.people.is_tutor(os.geteuid()),
     )
 
@@ -175,14 +175,14 @@ class _Shown:
         self._logs = source.live or rules.logs
         self._anchors: dict[str, int] = {}
         self._runs: dict[str, list[str]] = {}
-        for each in source.summaries:
-            self._runs.setdefault(each.id, []).append(each.project)
+        for run in source.summaries:
+            self._runs.setdefault(run.id, []).append(run.project)
 
     def posts(self, posts: Iterable[Post]) -> tuple[PostView, ...]:
         return tuple(self._post(post) for post in posts)
 
     def _post(self, post: Post) -> PostView:
-        found = post.finding.spoken() if post.finding else None
+        finding = post.finding.spoken() if post.finding else None
         return PostView(
             id=post.id,
             short=post.short,
@@ -199,10 +199,10 @@ class _Shown:
             run_id=line(post.run),
             run=self._run(post),
             folder=line(post.folder) if self._paths else "",
-            finding=line(found.message) if found else "",
-            evidence=line(found.text) if found and self._logs else "",
-            place=place_of(found.file, found.line) if found and self._logs else "",
-            advice=clean.block(found.advice, LONGEST) if found else "",
+            finding=line(finding.message) if finding else "",
+            evidence=line(finding.text) if finding and self._logs else "",
+            place=place_of(finding.file, finding.line) if finding and self._logs else "",
+            advice=clean.block(finding.advice, LONGEST) if finding else "",
             steps=steps_of(post, self._person),
             mine=self._live and (post.uid == os.geteuid() or self._people.is_tutor(os.geteuid())),
         )
@@ -217,21 +217,21 @@ class _Shown:
 
     def _run(self, post: Post) -> str:
         projects = self._runs.get(post.run, [])
-        where = str(Path(post.folder).parent.parent) if post.folder else ""
-        project = where if where in projects else projects[0] if len(projects) == 1 else ""
+        path = str(Path(post.folder).parent.parent) if post.folder else ""
+        project = path if path in projects else projects[0] if len(projects) == 1 else ""
         return key_of(project, post.run) if project else ""
 
 
 def steps_of(post: Post, person: Callable[[str], str]) -> tuple[Step, ...]:
     """Return what became of a post, the oldest first; `person` returns how an account is shown."""
-    steps: list[Reply] = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
-    steps.sort(key=lambda each: (each.time, each.id))
-    return tuple(Step(each.kind, person(each.user), each.time, clean.block(each.text, LONGEST)) for each in steps)
+    steps: list[Reply] = [*post.answers, *(reply for reply in (post.taken, post.solved) if reply)]
+    steps.sort(key=lambda reply: (reply.time, reply.id))
+    return tuple(Step(reply.kind, person(reply.user), reply.time, clean.block(reply.text, LONGEST)) for reply in steps)
 
 
-def line(said: str) -> str:
+def line(text: str) -> str:
     """Return what somebody wrote as one line without anything that steers a terminal or turns the reading direction."""
-    return clean.line(said, LINE).strip()
+    return clean.line(text, LINE).strip()
 
 
 def anchor_of(short: str) -> str:
@@ -254,14 +254,14 @@ def read(source: Catalog) -> tuple[Board | None, str]:
     if path is None:
         return None, ""
     try:
-        place = open_place(path)
-        signature = _signature(place)
+        directory = open_place(path)
+        signature = _signature(directory)
         now = time.time()
-        known = source.memory.recall("boards", path)
-        if known and known[0] == signature and 0 <= now - known[1] < KEPT and known[2] == source.event:
-            kept: Board = known[3]
-            return kept, ""
-        board = read_board(place, People(source.event))
+        cached = source.memory.recall("boards", path)
+        if cached and cached[0] == signature and 0 <= now - cached[1] < KEPT and cached[2] == source.event:
+            hit: Board = cached[3]
+            return hit, ""
+        board = read_board(directory, People(source.event))
     except (HackathonError, OSError) as error:
         return None, error.message if isinstance(error, HackathonError) else str(error.strerror or error)
     if max(signature) / 1e9 < now - JUST_NOW:
@@ -302,9 +302,9 @@ def _folder(source: Catalog) -> Path | None:
     return source.event_folder / expanded(source.event.shared)
 
 
-def _signature(place: BoardDirectory) -> tuple[int, ...]:
+def _signature(directory: BoardDirectory) -> tuple[int, ...]:
     """Return the times of change of the directories that hold the entries."""
-    folders = [place.folder]
-    if place.mode == "folders":
-        folders += [Path(each.path) for each in os.scandir(place.folder) if each.is_dir(follow_symlinks=False)]
-    return tuple(found.st_mtime_ns for each in sorted(folders) if (found := each.stat()))
+    folders = [directory.folder]
+    if directory.mode == "folders":
+        folders += [Path(entry.path) for entry in os.scandir(directory.folder) if entry.is_dir(follow_symlinks=False)]
+    return tuple(status.st_mtime_ns for folder in sorted(folders) if (status := folder.stat()))

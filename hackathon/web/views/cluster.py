@@ -117,42 +117,45 @@ class ClustersView:
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
     """Return what the template shows, figures drawn."""
     view = clusters_view(source)
-    figures, _ = drawn([each.figure for each in view.clusters if each.figure], source.memory)
-    made = {figure.name: figure for figure in figures}
-    clusters = [replace(each, figure=made[each.figure.name]) if each.figure else each for each in view.clusters]
+    figures, _ = drawn([cluster.figure for cluster in view.clusters if cluster.figure], source.memory)
+    by_name = {figure.name: figure for figure in figures}
+    clusters = [
+        replace(cluster, figure=by_name[cluster.figure.name]) if cluster.figure else cluster
+        for cluster in view.clusters
+    ]
     return {"view": replace(view, clusters=tuple(clusters))}
 
 
 def clusters_view(source: Catalog) -> ClustersView:
     """Return the clusters of the event, else those that runs name; no scheduler is waited for."""
     names = list(source.event.clusters) if source.event is not None else []
-    names += sorted({each.cluster for each in source.summaries if each.cluster} - set(names)) if not names else []
+    names += sorted({run.cluster for run in source.summaries if run.cluster} - set(names)) if not names else []
     counts = _counts(source) if source.live else None
     profiles = {}
     for name in names[:MOST]:
         with contextlib.suppress(HackathonError):
             profiles[name] = profile(source, name)
-    told = occupancy(source, profiles) if source.live else {}
+    occupancies = occupancy(source, profiles) if source.live else {}
     clusters = tuple(
-        _cluster(source, name, number, counts, told.get(name)) for number, name in enumerate(names[:MOST], 1)
+        _cluster(source, name, number, counts, occupancies.get(name)) for number, name in enumerate(names[:MOST], 1)
     )
-    problems = tuple(line(each) for each in source.problems) if source.live else ()
+    problems = tuple(line(problem) for problem in source.problems) if source.live else ()
     return ClustersView(clusters, max(0, len(names) - MOST), source.live, problems)
 
 
 def profile(source: Catalog, name: str) -> Cluster:
     """Return a cluster's profile, as the event's folder or this machine has it. Raises HackathonError."""
     key = name, int(source.now // KEPT)
-    found: Cluster | HackathonError | None = source.memory.recall("profiles", key)
-    if found is None:
+    outcome: Cluster | HackathonError | None = source.memory.recall("profiles", key)
+    if outcome is None:
         try:
-            found = load_cluster(name, [source.event_folder] if source.event_folder else [])
+            outcome = load_cluster(name, [source.event_folder] if source.event_folder else [])
         except HackathonError as error:
-            found = error
-        source.memory.keep("profiles", key, found, 64)
-    if isinstance(found, HackathonError):
-        raise found
-    return found
+            outcome = error
+        source.memory.keep("profiles", key, outcome, 64)
+    if isinstance(outcome, HackathonError):
+        raise outcome
+    return outcome
 
 
 def cores(source: Catalog, name: str) -> int | None:
@@ -169,15 +172,19 @@ def cores(source: Catalog, name: str) -> int | None:
 def _counts(source: Catalog) -> dict[tuple[str, str], list[int]]:
     """Return (cluster, queue) → the event's running and waiting runs there."""
     counts: dict[tuple[str, str], list[int]] = {}
-    for each in source.summaries:
-        if each.state in (RUNNING, ENDING, QUEUED, HELD):
-            found = counts.setdefault((each.cluster, each.queue), [0, 0])
-            found[each.state in (QUEUED, HELD)] += 1
+    for run in source.summaries:
+        if run.state in (RUNNING, ENDING, QUEUED, HELD):
+            pair = counts.setdefault((run.cluster, run.queue), [0, 0])
+            pair[run.state in (QUEUED, HELD)] += 1
     return counts
 
 
 def _cluster(
-    source: Catalog, name: str, position: int, counts: dict[tuple[str, str], list[int]] | None, told: Occupancy | None
+    source: Catalog,
+    name: str,
+    position: int,
+    counts: dict[tuple[str, str], list[int]] | None,
+    occupancy: Occupancy | None,
 ) -> ClusterView:
     use = source.event.clusters.get(name) if source.event is not None else None
     facts = []
@@ -188,25 +195,27 @@ def _cluster(
     try:
         cluster = profile(source, name)
     except HackathonError as error:
-        return ClusterView(line(name), line(name), tuple(each for each in facts if each.value), problem=error.message)
+        return ClusterView(line(name), line(name), tuple(fact for fact in facts if fact.value), problem=error.message)
     facts.insert(0, ClusterFact(message("machines.scheduler"), line(cluster.scheduler)))
     facts.append(ClusterFact(message("machines.launchers"), ", ".join(cluster.launchers)))
     node = _node(cluster)
     queues = tuple(
-        _queue(cluster, each, queue, bool(use and use.queue == each), counts, told)
-        for each, queue in cluster.queues.items()
+        _queue(cluster, key, queue, bool(use and use.queue == key), counts, occupancy)
+        for key, queue in cluster.queues.items()
     )
     speeds = tuple(speed for entry in measured(name) for speed in _speeds(entry))
     return ClusterView(
         name=line(name),
         title=line(localized(cluster.title, name)),
-        facts=tuple(each for each in facts if each.value),
+        facts=tuple(fact for fact in facts if fact.value),
         node=node,
         queues=queues,
         speeds=speeds,
         figure=_figure(f"bus-{position}", line(localized(cluster.title, name)), speeds),
-        told=format_moment(told.moment, "%H:%M") if told is not None else "",
-        unsure=not all([*(each.sure for each in node), *(each.sure_nodes and each.sure_walltime for each in queues)]),
+        told=format_moment(occupancy.moment, "%H:%M") if occupancy is not None else "",
+        unsure=not all(
+            [*(entry.sure for entry in node), *(entry.sure_nodes and entry.sure_walltime for entry in queues)]
+        ),
     )
 
 
@@ -223,7 +232,7 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
     gpus = f"{node.gpus} × {line(node.gpu)}" if node.gpu and node.gpus else str(node.gpus or "")
     memory = format_size(node.memory).replace(".0 ", " ") if node.memory else ""
     cores = "" if node.cores == "auto" else str(node.cores)
-    made = [
+    facts = [
         ClusterFact(
             message("machines.gpus"), "" if node.gpus == "auto" else gpus, not unsure & {"node.gpus", "node.gpu"}
         ),
@@ -231,7 +240,7 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
         ClusterFact(message("machines.memory"), memory, "node.memory" not in unsure),
         ClusterFact(message("machines.network"), line(node.network or ""), "node.network" not in unsure),
     ]
-    made += [
+    facts += [
         ClusterFact(
             message("machines.peak", kind=line(kind)), f"{shown(float(value))} TFLOPS", "peak_tflops" not in unsure
         )
@@ -239,8 +248,8 @@ def _node(cluster: Cluster) -> tuple[ClusterFact, ...]:
     ]
     if cluster.memory_gb_s is not None:
         bandwidth = f"{shown(float(cluster.memory_gb_s))} GB/s"
-        made.append(ClusterFact(message("machines.bandwidth"), bandwidth, "memory_gb_s" not in unsure))
-    return tuple(each for each in made if each.value)
+        facts.append(ClusterFact(message("machines.bandwidth"), bandwidth, "memory_gb_s" not in unsure))
+    return tuple(fact for fact in facts if fact.value)
 
 
 def _queue(
@@ -249,9 +258,9 @@ def _queue(
     queue: Queue,
     chosen: bool,
     counts: dict[tuple[str, str], list[int]] | None,
-    told: Occupancy | None,
+    occupancy: Occupancy | None,
 ) -> QueueView:
-    said = told.queues.get(name) if told is not None else None
+    load = occupancy.queues.get(name) if occupancy is not None else None
     nodes = "–" if queue.nodes is None else f"{queue.min_nodes}–{queue.nodes}"
     running, waiting = (None, None) if counts is None else counts.get((cluster.name, name), [0, 0])
     return QueueView(
@@ -264,37 +273,37 @@ def _queue(
         sure_walltime=f"queues.{name}.walltime" not in cluster.unverified,
         running=running,
         waiting=waiting,
-        all_running=said.running if said is not None else None,
-        all_waiting=said.queued if said is not None else None,
-        closed=said is not None and not said.enabled,
+        all_running=load.running if load is not None else None,
+        all_waiting=load.queued if load is not None else None,
+        closed=load is not None and not load.enabled,
     )
 
 
 def _speeds(entry: dict[str, Any]) -> list[Speed]:
     """Return what a measurement says of each operation; people may have edited its file."""
-    made = []
-    for operation, found in entry["operations"].items():
-        size = _finite(found.get("bytes"))
-        made.append(
+    speeds = []
+    for operation, measurement in entry["operations"].items():
+        size = _finite(measurement.get("bytes"))
+        speeds.append(
             Speed(
                 nodes=entry["nodes"],
                 processes=entry["processes"],
                 backend=line(str(entry.get("backend", ""))),
                 operation=line(str(operation)),
-                latency=_finite(found["fits"].get("small", {}).get("alpha_us")),
-                bandwidth=_finite(found["fits"].get("large", {}).get("beta_gb_s")),
-                bus=_finite(found.get("busbw_gb_s")),
+                latency=_finite(measurement["fits"].get("small", {}).get("alpha_us")),
+                bandwidth=_finite(measurement["fits"].get("large", {}).get("beta_gb_s")),
+                bus=_finite(measurement.get("busbw_gb_s")),
                 size=_binary(size) if size else "",
                 bytes=size,
                 day=line(str(entry.get("date", ""))[:10]),
             )
         )
-    return made
+    return speeds
 
 
 def _finite(value: object) -> float | None:
-    found = number(value)
-    return found if found is not None and math.isfinite(found) else None
+    quantity = number(value)
+    return quantity if quantity is not None and math.isfinite(quantity) else None
 
 
 def _binary(size: float) -> str:
@@ -307,9 +316,9 @@ def _binary(size: float) -> str:
 
 def _figure(name: str, title: str, speeds: Sequence[Speed]) -> Figure | None:
     """Return the picture of the bus bandwidths of one operation, None without a measurement."""
-    known = [each for each in speeds if each.bus is not None]
-    chosen = PICTURED if any(each.operation == PICTURED for each in known) else known[0].operation if known else ""
-    points = [(_shape(each), each.bus or 0.0) for each in known if each.operation == chosen]
+    buses = [speed for speed in speeds if speed.bus is not None]
+    chosen = PICTURED if any(speed.operation == PICTURED for speed in buses) else buses[0].operation if buses else ""
+    points = [(_shape(speed), speed.bus or 0.0) for speed in buses if speed.operation == chosen]
     if not points:
         return None
     rows = [{"label": label, "bandwidth": bus, "shown": shown(bus, 3)} for label, bus in points]

@@ -75,7 +75,7 @@ class Span:
 
 
 def progress(
-    told: RunCurves,
+    curves: RunCurves,
     run: RunEntry,
     wish: ChartWish,
     *,
@@ -87,27 +87,27 @@ def progress(
 
     `failed`: the end is marked. `going`: more will come, and the curves end at the last full STEP.
     """
-    width = NARROW if len(told.lines) == 3 else WIDE
-    made = []
-    for order, (name, points) in enumerate(told.lines):
+    width = NARROW if len(curves.lines) == 3 else WIDE
+    figures = []
+    for order, (name, points) in enumerate(curves.lines):
         own = run.unit if name.removesuffix(EACH) == run.metric else ""
         title, label = title_of(name, own), f"progress-{order}"
-        if told.x == "time":
+        if curves.x == "time":
             near = _near(points, run.started, ended)
             near = _settled(near, run.started) if going else near
             span = _span(near, run.started, ended)
             end = [ended] if failed and ended is not None and span.begin <= ended <= span.end else []
             axis, seconds = span.unit
             placed = [((x - span.begin) / seconds, y) for x, y in near]
-            ends = [(each - span.begin) / seconds for each in end]
+            ends = [(moment - span.begin) / seconds for moment in end]
             domain = [0.0, (span.end - span.begin) / seconds]
         else:
-            axis, placed, ends = axis_of(told.x), points, []
+            axis, placed, ends = axis_of(curves.x), points, []
             domain = [min(x for x, _ in points), max(x for x, _ in points)]
-        made.append(
+        figures.append(
             _progress_figure(label, name, title, axis, smoothed(placed, wish.smooth), domain, ends, width, wish)
         )
-    return made
+    return figures
 
 
 def _near(points: Points, began: float | None, ended: float | None) -> Points:
@@ -115,7 +115,7 @@ def _near(points: Points, began: float | None, ended: float | None) -> Points:
     ordered = sorted(points)
     if began is None:
         return ordered
-    own = [each for each in ordered if began - FAR <= each[0] <= (ended or math.inf) + FAR]
+    own = [point for point in ordered if began - FAR <= point[0] <= (ended or math.inf) + FAR]
     return own if len(own) > 1 else ordered
 
 
@@ -127,8 +127,8 @@ def _settled(points: Points, began: float | None) -> Points:
     while (last - begin) / step > STEPS:
         step *= 2
     until = begin + step * int((last - begin) // step)
-    kept = [each for each in points if each[0] <= until]
-    return kept if len(kept) > 1 else points
+    settled = [point for point in points if point[0] <= until]
+    return settled if len(settled) > 1 else points
 
 
 def _span(points: Sequence[tuple[float, float]], began: float | None, ended: float | None) -> Span:
@@ -161,9 +161,9 @@ def _progress_figure(
             "end": [{"x": end} for end in ends],
         },
     )
-    told = {"first": shown(drawn[0][1]), "last": shown(drawn[-1][1]), "least": shown(least), "most": shown(most)}
+    numbers = {"first": shown(drawn[0][1]), "last": shown(drawn[-1][1]), "least": shown(least), "most": shown(most)}
     rows = tuple((shown(x, 3), shown(y)) for x, y in thinned(drawn, ROWS))
-    alt = message("run_page.alt_progress", title=title, **told)
+    alt = message("run_page.alt_progress", title=title, **numbers)
     return Figure(name, title, alt, spec, (message(axis), title), rows)
 
 
@@ -196,12 +196,12 @@ def telemetry(
     names = [name for name in inside.names("telemetry") if name.endswith(".csv")][:HOSTS]
     read = {name.removesuffix(".csv"): list(_samples(inside, f"telemetry/{name}")) for name in names}
     kind = "gpu" if any(kind == "gpu" for samples in read.values() for kind, _ in samples) else "cpu"
-    hosts = {host: [each for which, each in samples if which == kind] for host, samples in read.items()}
+    hosts = {host: [sample for device, sample in samples if device == kind] for host, samples in read.items()}
     hosts = {host: samples for host, samples in hosts.items() if samples}
     if not hosts:
         return [], [], ""
     rows = [_host(host, samples) for host, samples in hosts.items()]
-    times = sorted((each.time, 0.0) for samples in hosts.values() for each in samples)
+    times = sorted((sample.time, 0.0) for samples in hosts.values() for sample in samples)
     times = _near(times, began, ended)
     span = _span(_settled(times, began) if going else times, began, ended)
     figures = [
@@ -213,15 +213,15 @@ def telemetry(
 
 
 def _samples(inside: GuardedFolder, name: str) -> Iterable[tuple[str, Sample]]:
-    found = inside.end(name, MOST_TELEMETRY)
-    for raw in found[0].decode("utf-8", "replace").split("\n") if found else ():
+    ending = inside.end(name, MOST_TELEMETRY)
+    for raw in ending[0].decode("utf-8", "replace").split("\n") if ending else ():
         fields = raw.strip().split(",")
         if len(fields) < 6 or fields[1] not in ("gpu", "cpu"):
             continue
         time = number(fields[0])
         if time is None or not math.isfinite(time):
             continue
-        use, memory, power = (_finite(number(each)) for each in fields[3:6])
+        use, memory, power = (_finite(number(field)) for field in fields[3:6])
         yield fields[1], Sample(time, fields[2], (use, None if memory is None else memory / _MIB, power))
 
 
@@ -230,10 +230,10 @@ def _finite(value: float | None) -> float | None:
 
 
 def _host(name: str, samples: Sequence[Sample]) -> Host:
-    use, memory, power = ([value for each in samples if (value := each.values[i]) is not None] for i in range(3))
+    use, memory, power = ([value for sample in samples if (value := sample.values[i]) is not None] for i in range(3))
     return Host(
         name,
-        len({each.device for each in samples}),
+        len({sample.device for sample in samples}),
         fmean(use) if use else None,
         max(memory, default=None),
         fmean(power) if power else None,
@@ -248,15 +248,17 @@ def _telemetry_figure(
     width = (span.end - span.begin) / BUCKETS
     of_host: dict[str, dict[int, list[float]]] = {}
     for host, samples in hosts.items():
-        for each in samples:
-            value = each.values[order]
-            if value is not None and span.begin <= each.time <= span.end:
-                bucket = min(BUCKETS - 1, int((each.time - span.begin) / width))
+        for sample in samples:
+            value = sample.values[order]
+            if value is not None and span.begin <= sample.time <= span.end:
+                bucket = min(BUCKETS - 1, int((sample.time - span.begin) / width))
                 of_host.setdefault(host, {}).setdefault(bucket, []).append(value)
-    buckets = sorted({bucket for found in of_host.values() for bucket in found})
+    buckets = sorted({bucket for series in of_host.values() for bucket in series})
     if len(buckets) < 2:
         return None
-    together = {bucket: [value for found in of_host.values() for value in found.get(bucket, ())] for bucket in buckets}
+    together = {
+        bucket: [value for series in of_host.values() for value in series.get(bucket, ())] for bucket in buckets
+    }
 
     def middle(bucket: int) -> float:
         return (bucket + 0.5) * width / seconds
@@ -268,10 +270,10 @@ def _telemetry_figure(
     few = 1 < len(of_host) <= LINES
     lines = [
         {"x": middle(bucket), "y": fmean(values), "host": host}
-        for host, found in (of_host.items() if few else ())
-        for bucket, values in sorted(found.items())
+        for host, series in (of_host.items() if few else ())
+        for bucket, values in sorted(series.items())
     ]
-    most = max(each["most"] for each in everything)
+    most = max(point["most"] for point in everything)
     spec = filled(
         shipped("templates", "plots", "telemetry.vl.json"),
         {
@@ -282,15 +284,15 @@ def _telemetry_figure(
         {"all": everything, "hosts": lines},
     )
     title = message(f"run_page.{kind}_{measure}")
-    mean = fmean(each["mean"] for each in everything)
-    least = min(each["least"] for each in everything)
+    mean = fmean(point["mean"] for point in everything)
+    least = min(point["least"] for point in everything)
     alt = message(
         "run_page.alt_telemetry", title=title, mean=shown(mean, 3), least=shown(least, 3), most=shown(most, 3)
     )
     columns = (message(axis), message("run_page.least"), message("run_page.mean"), message("run_page.most"))
     picked = everything[:: -(-len(everything) // ROWS)]
     rows = tuple(
-        (shown(each["x"], 3), shown(each["least"], 3), shown(each["mean"], 3), shown(each["most"], 3))
-        for each in picked
+        (shown(point["x"], 3), shown(point["least"], 3), shown(point["mean"], 3), shown(point["most"], 3))
+        for point in picked
     )
     return Figure(f"telemetry-{measure}", title, alt, spec, columns, rows)

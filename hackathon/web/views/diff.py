@@ -117,7 +117,7 @@ def diff_page(left: RunEntry, right: RunEntry, memory: Memory, *, with_source: b
     first, second = RunSide(left, memory), RunSide(right, memory)
     files, same_files, left_over = _files(first, second)
     if not with_source:
-        files = [replace(each, lines=(), left_out=0) for each in files]
+        files = [replace(file, lines=(), left_out=0) for file in files]
     page = DiffPage(
         _side(left),
         _side(right),
@@ -165,23 +165,23 @@ class RunSide:
     def results(self) -> dict[str, Value]:
         """Return what came out."""
         summary = self.summary
-        found: dict[str, Value] = {message("diff_page.state"): (state_word(summary.state), None)}
-        found[message("diff_page.reason")] = (summary.reason or NONE, None)
+        results: dict[str, Value] = {message("diff_page.state"): (state_word(summary.state), None)}
+        results[message("diff_page.reason")] = (summary.reason or NONE, None)
         if summary.seconds is not None:
-            found[message("diff_page.seconds")] = (span(summary.seconds), summary.seconds)
+            results[message("diff_page.seconds")] = (span(summary.seconds), summary.seconds)
         numbers = end_metrics(self.path, self.inside, self.record, self.memory).values
         first = (summary.metric, "loss", "accuracy")
         names = [*(name for name in first if name in numbers), *sorted(set(numbers) - set(first))]
-        found |= {name: (number(numbers[name]), numbers[name]) for name in names}
-        return found | {name: (text, None) for name, text in end_texts(self.inside)}
+        results |= {name: (number(numbers[name]), numbers[name]) for name in names}
+        return results | {name: (text, None) for name, text in end_texts(self.inside)}
 
     def request(self) -> dict[str, Value]:
         """Return what was asked, parameters first, then the command."""
         rows = [(row.name, row.value) for row in request_rows(self.record)]
-        first = [each for each in rows if each[0].startswith(message("run_page.row_parameters", name=""))]
+        first = [row for row in rows if row[0].startswith(message("run_page.row_parameters", name=""))]
         words = " ".join(self.record.command)
-        rest = [each for each in rows if each not in first]
-        return {name: (value, None) for name, value in [*first, ("command", words), *rest] if value}
+        remaining = [row for row in rows if row not in first]
+        return {name: (value, None) for name, value in [*first, ("command", words), *remaining] if value}
 
     def environment(self) -> dict[str, Value]:
         """Return what its hosts ran with: settings, then packages, each with its different values."""
@@ -205,17 +205,17 @@ class RunSide:
                     settings.setdefault(message(f"web.env_{key}"), {})[value] = None
             for key, version in mapping(host.get("packages")).items():
                 packages.setdefault(str(key), {})[str(version)] = None
-        return {name: (", ".join(found), None) for name, found in [*settings.items(), *sorted(packages.items())]}
+        return {name: (", ".join(texts), None) for name, texts in [*settings.items(), *sorted(packages.items())]}
 
     def source(self) -> dict[str, Value]:
         """Return where its program came from, but the files."""
         git = mapping(self.origin.get("git"))
-        found = {
+        facts = {
             message("diff_page.commit"): str(git.get("commit") or ""),
             message("diff_page.branch"): str(git.get("branch") or ""),
             message("diff_page.digest"): str(self.origin.get("digest") or ""),
         }
-        return {name: (value, None) for name, value in found.items() if value}
+        return {name: (value, None) for name, value in facts.items() if value}
 
     def hashes(self) -> dict[str, str]:
         """Return path → SHA-256 of its files, `→ target` of its links."""
@@ -240,13 +240,13 @@ def _lines(value: object) -> str:
 def _part(name: str, left: Mapping[str, Value], right: Mapping[str, Value]) -> DiffSection:
     changes, same = [], 0
     for key in dict.fromkeys((*left, *right)):
-        (shown, value), (other, new) = left.get(key, (NONE, None)), right.get(key, (NONE, None))
-        if (shown, value) == (other, new):
+        (text, value), (other, new) = left.get(key, (NONE, None)), right.get(key, (NONE, None))
+        if (text, value) == (other, new):
             same += 1
             continue
         first, second = finite(value), finite(new)
         ratio = _ratio(second / first) if first and second is not None else ""
-        changes.append(DiffEntry(key, shown, other, ratio))
+        changes.append(DiffEntry(key, text, other, ratio))
     return DiffSection(name, tuple(changes), same)
 
 
@@ -260,12 +260,12 @@ def _files(left: RunSide, right: RunSide) -> tuple[list[FileChange], int, int]:
     names = sorted({*then, *now})
     differing = [name for name in names if then.get(name) != now.get(name)]
     room = SHOWN_IN_ALL
-    found = []
+    changes = []
     for name in differing[:FILES]:
         change = _file(left, right, name, then, now, min(SHOWN, room))
         room -= len(change.lines)
-        found.append(change)
-    return found, len(names) - len(differing), max(0, len(differing) - FILES)
+        changes.append(change)
+    return changes, len(names) - len(differing), max(0, len(differing) - FILES)
 
 
 def _file(

@@ -129,19 +129,19 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if key:
         return None
     event = source.event
-    found = outcomes(source)
-    sums = teams.teams_view(source, found)
+    reached = outcomes(source)
+    sums = teams.teams_view(source, reached)
     curves = None
     if event is not None:
         cards = tuple(map(_team, sums.rows))
-        curves = overview(source, found)
+        curves = overview(source, reached)
         # the event's own results are what the page is of; published ones, on far more processes, would make them small
         curves = replace(curves, references=replace(curves.references, points=())) if curves.results else None
     else:
         cards = tuple(_study(study, source.memory) for study in by_study(source.summaries, source.memory))
     people = participation(event) if event is not None else None
-    asked = foremost(published(source))
-    answers = survey_view(asked) if asked is not None and asked.n else None
+    survey = foremost(published(source))
+    answers = survey_view(survey) if survey is not None and survey.n else None
     view = HomeView(
         title=line(localized(event.title), 200) if event else "",
         when=days_text(event.dates) if event else "",
@@ -161,14 +161,14 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
         highlights=tuple(_highlights(answers))[:HIGHLIGHTS] if answers else (),
     )
     pictures = overview_figures(curves) if curves else []
-    made, problem = drawn(pictures, source.memory) if pictures else ([], "")
-    return {"view": view, "figures": made, "problem": problem}
+    figures, problem = drawn(pictures, source.memory) if pictures else ([], "")
+    return {"view": view, "figures": figures, "problem": problem}
 
 
 def _tutors(event: "Event") -> Iterator[TutorView]:
     for tutor in event.tutors:
         if tutor.name:
-            knows = tuple(text for each in tutor.knows if (text := line(each, 60)))
+            knows = tuple(text for skill in tutor.knows if (text := line(skill, 60)))
             yield TutorView(line(tutor.name, 100), line(localized(tutor.affiliation), 200), knows)
 
 
@@ -188,11 +188,11 @@ def _hours(uses: Sequence[teams.Use]) -> Iterator[HoursView]:
         "tokens": message("site.tokens"),
     }  # fmt: skip
     for kind, name in names.items():
-        found = [(use.cluster, amount) for use in uses if (amount := getattr(use, kind)) is not None]
-        whole = teams.total([amount for _, amount in found])
-        if whole is not None and whole.used > 0:
-            clusters = [(cluster, amount.used) for cluster, amount in found if amount.used > 0]
-            yield HoursView(name, whole.used, tuple(sorted(clusters, key=lambda each: -each[1])))
+        amounts = [(use.cluster, amount) for use in uses if (amount := getattr(use, kind)) is not None]
+        total = teams.total([amount for _, amount in amounts])
+        if total is not None and total.used > 0:
+            clusters = [(cluster, amount.used) for cluster, amount in amounts if amount.used > 0]
+            yield HoursView(name, total.used, tuple(sorted(clusters, key=lambda entry: -entry[1])))
 
 
 def _team(row: teams.TeamRow) -> Card:

@@ -135,12 +135,12 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     summary = source.find(key)
     if summary is None or not has_profile(summary):
         return None
-    kept = RunDirectory(Path(summary.project) / "runs" / summary.id).client(FACT)
-    told = mapping_of(kept.get("languages"))
-    spoken = mapping_of(told.get(language()) or next(iter(told.values()), None))
+    record = RunDirectory(Path(summary.project) / "runs" / summary.id).client(FACT)
+    languages = mapping_of(record.get("languages"))
+    spoken = mapping_of(languages.get(language()) or next(iter(languages.values()), None))
     if not spoken:
         return None
-    view = profile_view(spoken, mapping_of(kept.get("step")), run_key(summary), summary.id)
+    view = profile_view(spoken, mapping_of(record.get("step")), run_key(summary), summary.id)
     return {"view": clean.value(view), "parts": PARTS}
 
 
@@ -153,38 +153,42 @@ def profile_of(run: RunEntry, runs: Iterable[RunEntry]) -> RunEntry | None:
     """Return the run that keeps the profile of a run: itself, or the newest of `runs` that recorded it again."""
     if has_profile(run):
         return run
-    again = [each for each in runs if each.parent == run.id and each.project == run.project]
-    return next((each for each in sorted(again, key=lambda each: each.id, reverse=True) if has_profile(each)), None)
+    again = [other for other in runs if other.parent == run.id and other.project == run.project]
+    return next(
+        (other for other in sorted(again, key=lambda other: other.id, reverse=True) if has_profile(other)), None
+    )
 
 
 def profile_view(
-    told: Mapping[str, Any], step: Mapping[str, Any] | None, run: str = "", identifier: str = ""
+    profile: Mapping[str, Any], step: Mapping[str, Any] | None, run: str = "", identifier: str = ""
 ) -> ProfileView:  # fmt: skip
     """Return the view of a profile as `traces.stored` tells it; what is none of it is left out, never an error."""
-    findings = [mapping_of(each) for each in listed(told.get("findings"))[:ROWS]]
-    roof = mapping_of(told.get("roof"))
-    memory = ((name, finite(value)) for name, value in mapping_of(told.get("memory_bytes")).items())
+    findings = [mapping_of(finding) for finding in listed(profile.get("findings"))[:ROWS]]
+    roof = mapping_of(profile.get("roof"))
+    memory = ((name, finite(value)) for name, value in mapping_of(profile.get("memory_bytes")).items())
     return ProfileView(
-        verdict=text_of(told.get("verdict")),
-        further=tuple(text_of(each.get("message")) for each in findings[1:]),
-        advice=tuple(text_of(each.get("advice")) for each in findings),
-        remarks=texts_of(told.get("remarks"))[:ROWS],
+        verdict=text_of(profile.get("verdict")),
+        further=tuple(text_of(finding.get("message")) for finding in findings[1:]),
+        advice=tuple(text_of(finding.get("advice")) for finding in findings),
+        remarks=texts_of(profile.get("remarks"))[:ROWS],
         picture=step_picture(step or {}),
-        processes=count_of(told.get("processes")),
-        ranks=tuple(_rank(mapping_of(each)) for each in listed(told.get("ranks"))[:SHARES]),
-        communication=_exposed(told.get("communication")),
-        loader=_exposed(told.get("loader")),
-        tensor_core_share=finite(told.get("tensor_core_share")),
+        processes=count_of(profile.get("processes")),
+        ranks=tuple(_rank(mapping_of(rank)) for rank in listed(profile.get("ranks"))[:SHARES]),
+        communication=_exposed(profile.get("communication")),
+        loader=_exposed(profile.get("loader")),
+        tensor_core_share=finite(profile.get("tensor_core_share")),
         memory=tuple((name, int(size)) for name, size in memory if size is not None and name in MEMORY),
-        overhead=_overhead(mapping_of(told.get("overhead"))),
-        recorded=told.get("recorded") is True,
-        operators=_activities(told.get("operators")),
-        kernels=_activities(told.get("kernels")),
-        device_operators=tuple(_device(mapping_of(each)) for each in listed(told.get("device_operators"))[:ROWS]),
-        device_known=finite(told.get("device_operators_known")),
-        gaps=tuple(_gap(mapping_of(each)) for each in listed(told.get("gaps"))[:ROWS]),
+        overhead=_overhead(mapping_of(profile.get("overhead"))),
+        recorded=profile.get("recorded") is True,
+        operators=_activities(profile.get("operators")),
+        kernels=_activities(profile.get("kernels")),
+        device_operators=tuple(
+            _device(mapping_of(operator)) for operator in listed(profile.get("device_operators"))[:ROWS]
+        ),
+        device_known=finite(profile.get("device_operators_known")),
+        gaps=tuple(_gap(mapping_of(gap)) for gap in listed(profile.get("gaps"))[:ROWS]),
         roof_lines=texts_of(roof.get("lines"))[:ROWS],
-        roof_rows=tuple(row for each in listed(roof.get("rows"))[:ROWS] if len(row := texts_of(each)) == ROOF_CELLS),
+        roof_rows=tuple(row for cells in listed(roof.get("rows"))[:ROWS] if len(row := texts_of(cells)) == ROOF_CELLS),
         run=run,
         id=identifier,
     )
@@ -195,70 +199,72 @@ MEMORY = ("device", "tensors", "process")
 ROOF_CELLS = 7
 
 
-def _rank(told: Mapping[str, Any]) -> RankRow:
-    seconds = finite(told.get("seconds")) or 0.0
-    parts = (finite(told.get(part)) for part in PARTS)
+def _rank(rank: Mapping[str, Any]) -> RankRow:
+    seconds = finite(rank.get("seconds")) or 0.0
+    parts = (finite(rank.get(part)) for part in PARTS)
     shares = tuple(part / seconds if part is not None and seconds > 0 else None for part in parts)
-    return RankRow(count_of(told.get("rank")), seconds, shares)
+    return RankRow(count_of(rank.get("rank")), seconds, shares)
 
 
 def _exposed(value: object) -> tuple[float, float] | None:
-    told = mapping_of(value)
-    inside, exposed = finite(told.get("seconds")), finite(told.get("exposed_seconds"))
+    fields = mapping_of(value)
+    inside, exposed = finite(fields.get("seconds")), finite(fields.get("exposed_seconds"))
     return None if inside is None or exposed is None else (inside, exposed)
 
 
-def _overhead(told: Mapping[str, Any]) -> tuple[float, float, float, int] | None:
-    share, plain, recorded = (finite(told.get(name)) for name in ("share", "plain_seconds", "recorded_seconds"))
+def _overhead(overhead: Mapping[str, Any]) -> tuple[float, float, float, int] | None:
+    share, plain, recorded = (finite(overhead.get(name)) for name in ("share", "plain_seconds", "recorded_seconds"))
     return None if share is None or plain is None or recorded is None else (
-        share, plain, recorded, count_of(told.get("steps"))
+        share, plain, recorded, count_of(overhead.get("steps"))
     )  # fmt: skip
 
 
 def _activities(value: object) -> tuple[ActivityRow, ...]:
     return tuple(
         ActivityRow(
-            text_of(each.get("name")), finite(each.get("calls")) or 0.0, finite(each.get("seconds")) or 0.0,
-            each.get("tensor_cores") is True,
+            text_of(activity.get("name")), finite(activity.get("calls")) or 0.0, finite(activity.get("seconds")) or 0.0,
+            activity.get("tensor_cores") is True,
         )
-        for each in map(mapping_of, listed(value)[:ROWS])
+        for activity in map(mapping_of, listed(value)[:ROWS])
     )  # fmt: skip
 
 
-def _device(told: Mapping[str, Any]) -> DeviceRow:
-    kernels, seconds, share = (finite(told.get(name)) or 0.0 for name in ("kernels", "seconds", "share"))
-    return DeviceRow(text_of(told.get("name")), kernels, seconds, share)
+def _device(operator: Mapping[str, Any]) -> DeviceRow:
+    kernels, seconds, share = (finite(operator.get(name)) or 0.0 for name in ("kernels", "seconds", "share"))
+    return DeviceRow(text_of(operator.get("name")), kernels, seconds, share)
 
 
-def _gap(told: Mapping[str, Any]) -> GapRow:
+def _gap(gap: Mapping[str, Any]) -> GapRow:
     return GapRow(
-        finite(told.get("seconds")) or 0.0, count_of(told.get("rank")), count_of(told.get("step")),
-        text_of(told.get("after")), text_of(told.get("before")),
+        finite(gap.get("seconds")) or 0.0, count_of(gap.get("rank")), count_of(gap.get("step")),
+        text_of(gap.get("after")), text_of(gap.get("before")),
     )  # fmt: skip
 
 
 def step_picture(step: Mapping[str, Any]) -> StepPicture | None:
     """Return the picture of a step as `traces.stored.typical_step` tells it; None where there is none."""
     end = finite(step.get("seconds"))
-    ranks = [mapping_of(each) for each in listed(step.get("ranks"))[:RANKS]]
+    ranks = [mapping_of(rank) for rank in listed(step.get("ranks"))[:RANKS]]
     if end is None or end <= 0 or not ranks:
         return None
     scale = (WIDTH - NAME) / end
     rows = tuple(
-        (count_of(each.get("rank")), ROW * at, tuple(_drawn(listed(each.get("stretches")), end, scale)))
-        for at, each in enumerate(ranks)
+        (count_of(rank.get("rank")), ROW * at, tuple(_drawn(listed(rank.get("stretches")), end, scale)))
+        for at, rank in enumerate(ranks)
     )
-    ticks = tuple((round(NAME + end * scale * each / 4, 1), f"{1e3 * end * each / 4:.3g}") for each in range(5))
+    ticks = tuple(
+        (round(NAME + end * scale * quarter / 4, 1), f"{1e3 * end * quarter / 4:.3g}") for quarter in range(5)
+    )
     return StepPicture(count_of(step.get("number")), end, rows, ticks)
 
 
 def _drawn(stretches: list[Any], end: float, scale: float) -> Iterable[tuple[str, float, float]]:
-    for each in stretches[:STRETCHES]:
-        told = listed(each)
-        if len(told) != 3 or told[0] not in PARTS:
+    for stretch in stretches[:STRETCHES]:
+        cells = listed(stretch)
+        if len(cells) != 3 or cells[0] not in PARTS:
             continue
-        begin, until = finite(told[1]), finite(told[2])
+        begin, until = finite(cells[1]), finite(cells[2])
         if begin is None or until is None or not 0 <= begin <= until <= 1.001 * end:
             continue
         if (until - begin) * scale >= NARROWEST:
-            yield told[0], round(NAME + begin * scale, 1), round((until - begin) * scale, 1)
+            yield cells[0], round(NAME + begin * scale, 1), round((until - begin) * scale, 1)

@@ -39,46 +39,50 @@ def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummar
     """
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
-    known = memory.recall("surveys", folder)
-    if known is not None and known[0] == signature:
-        kept: list[SurveySummary] = known[1]
-        return kept
-    closed = [each for each in collections(folder) if each.state == "closed" and each.survey.anonymous]
-    found = _summed_up(closed, event) if closed else []
-    memory.keep("surveys", folder, (signature, found), 1)
-    return found
+    cached = memory.recall("surveys", folder)
+    if cached is not None and cached[0] == signature:
+        hit: list[SurveySummary] = cached[1]
+        return hit
+    closed = [
+        collection for collection in collections(folder) if collection.state == "closed" and collection.survey.anonymous
+    ]
+    surveys = _summed_up(closed, event) if closed else []
+    memory.keep("surveys", folder, (signature, surveys), 1)
+    return surveys
 
 
 def _summed_up(closed: "list[Collection]", event: "Event") -> list[SurveySummary]:
     from hackathon.survey.publication import kept_back, summary_of
 
     apart = kept_back(closed)
-    told = [each for each in closed if each.name not in apart]
-    told.sort(key=lambda each: (each.survey.audience != "participants", _closed(each), each.name))
-    return [_without_teams(summary_of(each), event) for each in told]
+    remaining = [collection for collection in closed if collection.name not in apart]
+    remaining.sort(
+        key=lambda collection: (collection.survey.audience != "participants", _closed(collection), collection.name)
+    )
+    return [_without_teams(summary_of(collection), event) for collection in remaining]
 
 
-def _without_teams(found: SurveySummary, event: "Event") -> SurveySummary:
+def _without_teams(summary: SurveySummary, event: "Event") -> SurveySummary:
     """Return a summary that tells no teams apart where one of them is left out: all but the others would be its."""
     if all(team.publish or not team.took_part for team in event.teams):
-        return found
+        return summary
     return replace(
-        found,
-        items=tuple(each for each in found.items if each.question.options_from != "teams"),
-        breakdowns=tuple(each for each in found.breakdowns if each.question.options_from != "teams"),
+        summary,
+        items=tuple(item for item in summary.items if item.question.options_from != "teams"),
+        breakdowns=tuple(breakdown for breakdown in summary.breakdowns if breakdown.question.options_from != "teams"),
     )
 
 
-def foremost(found: Sequence[SurveySummary]) -> SurveySummary | None:
+def foremost(summaries: Sequence[SurveySummary]) -> SurveySummary | None:
     """Return the survey that stands for the event, None without any.
 
     It is the one that says so (`headline: true`), else that of participants with most invited; of several the last one.
     """
     ranked = [
-        ((each.survey.headline, each.survey.audience == "participants", each.invited or 0, at), each)
-        for at, each in enumerate(found)
+        ((summary.survey.headline, summary.survey.audience == "participants", summary.invited or 0, at), summary)
+        for at, summary in enumerate(summaries)
     ]
-    return max(ranked, key=lambda each: each[0])[1] if ranked else None
+    return max(ranked, key=lambda entry: entry[0])[1] if ranked else None
 
 
 def _closed(collection: "Collection") -> int:
@@ -91,7 +95,11 @@ def _closed(collection: "Collection") -> int:
 
 def unfinished(folder: Path) -> list[str]:
     """Return the names of surveys that are open: what they say is not known yet."""
-    return [each.name for each in collections(folder) if each.state == "open" and each.survey.anonymous]
+    return [
+        collection.name
+        for collection in collections(folder)
+        if collection.state == "open" and collection.survey.anonymous
+    ]
 
 
 def too_like(folder: Path) -> dict[str, str]:
@@ -103,13 +111,13 @@ def too_like(folder: Path) -> dict[str, str]:
 
 def collections(folder: Path) -> "list[Collection]":
     """Return the surveys of an event that this account may read: they are private to the one that collects."""
-    places = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
-    if not places:
+    folders = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
+    if not folders:
         return []
     from hackathon.survey.collection import Collection
     from hackathon.survey.storage import SURVEY_FILE
 
-    return [Collection(place) for place in places if (place / SURVEY_FILE).exists()]
+    return [Collection(path) for path in folders if (path / SURVEY_FILE).exists()]
 
 
 def is_closed(folder: Path) -> bool:
@@ -134,13 +142,13 @@ def _readable(folder: Path) -> bool:
 
 def mark(folder: Path) -> str:
     """Return a text that changes when a survey's files do."""
-    found: list[str] = []
+    stamps: list[str] = []
     for name in _names(folder):
-        found.append(name)
+        stamps.append(name)
         below = folder / SURVEYS / name
-        for each in (below, below / "closed"):
-            found += _stamps(each)
-    return "\n".join(found[:FILES])
+        for path in (below, below / "closed"):
+            stamps += _stamps(path)
+    return "\n".join(stamps[:FILES])
 
 
 def _stamps(folder: Path) -> list[str]:

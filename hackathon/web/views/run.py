@@ -163,12 +163,12 @@ def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] |
         return None
     page = run_page(source, summary, wish_of(options))
     figures, problem = drawn([*page.progress, *page.devices, *page.shares], source.memory)
-    each = iter(figures)
+    drawings = iter(figures)
     page = replace(
         page,
-        progress=tuple(itertools.islice(each, len(page.progress))),
-        devices=tuple(itertools.islice(each, len(page.devices))),
-        shares=tuple(each),
+        progress=tuple(itertools.islice(drawings, len(page.progress))),
+        devices=tuple(itertools.islice(drawings, len(page.devices))),
+        shares=tuple(drawings),
     )
     return {"view": page, "problem": problem}
 
@@ -192,20 +192,20 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
     run = run_view(path, inside, source.memory)
     ended = summary.ended if summary.state not in OPEN else None
     failed = summary.state not in OPEN and summary.state not in (SUCCEEDED, CREATED)
-    found = verdict(source, summary, inside)
+    diagnosis = verdict(source, summary, inside)
     going = summary.state in OPEN
     devices, hosts, kind = telemetry(inside, summary.started, ended, going=going)
     told_curves = run_curves(inside, summary, wish, source.memory)
     curves = progress(told_curves, summary, wish, ended=ended, failed=failed, going=going)
     rules = allowed(source)
     with_logs, with_source = rules is None or rules.logs, rules is None or rules.source
-    found = found if with_logs else without_lines(found)
-    logs, left = _logs(inside, summary, found, failed=failed) if with_logs else ([], 0)
+    diagnosis = diagnosis if with_logs else without_lines(diagnosis)
+    logs, left = _logs(inside, summary, diagnosis, failed=failed) if with_logs else ([], 0)
     seconds, waits = _length(source, summary)
-    told = summary.shares if summary.state == SUCCEEDED else shares_of_run(path, summary.processes)
-    shares = run_json(told)
+    raw_shares = summary.shares if summary.state == SUCCEEDED else shares_of_run(path, summary.processes)
+    shares = run_json(raw_shares)
     spent = Ledger(source).of([summary]).of_team("")
-    amounts = {each.kind: each for found in spent for each in found.amounts if each.used > 0}
+    amounts = {amount.kind: amount for entry in spent for amount in entry.amounts if amount.used > 0}
     page = RunPage(
         key=run_key(summary),
         summary=summary,
@@ -214,7 +214,7 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         waits=waits,
         hours=tuple(amounts[kind] for kind in ("gpu_hours", "node_hours") if kind in amounts),
         going=going,
-        verdict=found,
+        verdict=diagnosis,
         progress=tuple(curves),
         curves=replace(told_curves, lines=()),
         wish=wish,
@@ -231,7 +231,7 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
         study=key_of(summary.project, summary.study) if summary.study else "",
         texts=tuple(end_texts(inside)),
         written=_written(RunDirectory(path)) if with_source and not going else None,
-        refused=tuple(each.name for each in RunDirectory(path).refused()),
+        refused=tuple(file.name for file in RunDirectory(path).refused()),
         **_others(source, summary),
     )
     cleaned: RunPage = clean.value(page)
@@ -247,11 +247,11 @@ def _still_since(source: Catalog, summary: RunEntry) -> float | None:
 def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
     """Return the run of the same project and name that was made before this one; None for the first."""
     same = [
-        each
-        for each in source.summaries
-        if each.project == summary.project and each.name == summary.name and each.id < summary.id
+        run
+        for run in source.summaries
+        if run.project == summary.project and run.name == summary.name and run.id < summary.id
     ]
-    return max(same, key=lambda each: each.id, default=None)
+    return max(same, key=lambda run: run.id, default=None)
 
 
 def parent_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
@@ -261,14 +261,14 @@ def parent_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
 
 def _others(source: Catalog, summary: RunEntry) -> dict[str, Any]:
     parent, previous = parent_of(source, summary), previous_of(source, summary)
-    children = [each for each in source.summaries if each.parent == summary.id and each.project == summary.project]
+    children = [run for run in source.summaries if run.parent == summary.id and run.project == summary.project]
     recorded = profile_of(summary, children)
     return {
         "profile": run_key(recorded) if recorded else "",
         "speedup": run_key(summary) if has_speedup(summary) else "",
         "parent": _other(parent) if parent else None,
         "previous": _other(previous) if previous and previous != parent else None,
-        "children": tuple(_other(each) for each in children[:CHILDREN]),
+        "children": tuple(_other(run) for run in children[:CHILDREN]),
         "comparable": tuple(map(_other, _comparable(source, summary, (parent, previous)))),
     }
 
@@ -277,8 +277,8 @@ def _comparable(source: Catalog, summary: RunEntry, named: Sequence[RunEntry | N
     """Yield runs that one may want beside this one: of its project, but for those that are named already."""
     if not source.live:
         return  # a site has no page of two runs
-    wanted = (each for each in source.summaries if each.project == summary.project and each.id != summary.id)
-    yield from itertools.islice((each for each in wanted if each not in named), COMPARABLE)
+    siblings = (run for run in source.summaries if run.project == summary.project and run.id != summary.id)
+    yield from itertools.islice((run for run in siblings if run not in named), COMPARABLE)
 
 
 def _other(summary: RunEntry) -> Other:
@@ -296,24 +296,24 @@ def _length(source: Catalog, summary: RunEntry) -> tuple[float | None, bool]:
     return max(0.0, source.now - summary.started), False
 
 
-def _logs(inside: GuardedFolder, summary: RunEntry, found: Verdict, *, failed: bool) -> tuple[list[Log], int]:
+def _logs(inside: GuardedFolder, summary: RunEntry, diagnosis: Verdict, *, failed: bool) -> tuple[list[Log], int]:
     """Return the ends of a run's logs, the most telling one open, and how many others there are."""
     names = [name for name in inside.names("logs") if name.endswith(".log")]
     ranks = sorted((name for name in names if rank_of(Path(name)) >= 0), key=lambda name: rank_of(Path(name)))
-    place = found.findings[0].place if found.findings else ""
-    first = [name for name in ranks if rank_of(Path(name)) == summary.rank or f"logs/{name}" in place]
+    location = diagnosis.findings[0].place if diagnosis.findings else ""
+    first = [name for name in ranks if rank_of(Path(name)) == summary.rank or f"logs/{name}" in location]
     chosen = sorted({*first, *ranks[: LOGS - len(first)]}, key=lambda name: rank_of(Path(name)))
     shared = [name for name in SHARED if name in names]
-    evidence = [each.evidence.strip() for each in found.findings if len(each.evidence.strip()) > 3]
-    telling = next((name for name in [*chosen, *shared] if failed and f"logs/{name}" in place), "")
+    evidence = [finding.evidence.strip() for finding in diagnosis.findings if len(finding.evidence.strip()) > 3]
+    telling = next((name for name in [*chosen, *shared] if failed and f"logs/{name}" in location), "")
     telling = telling or next(iter([*(first if failed else ()), *chosen, *shared]), "")
     logs = []
     for name in [*shared, *chosen]:
         tail = clean.tail(inside, f"logs/{name}")
         if tail is not None:
             lines, before, size = tail
-            shown = tuple((each, any(words in each for words in evidence)) for each in lines)
-            logs.append(Log(name, shown, format_size(size), before == 0, name == telling))
+            rows = tuple((text, any(words in text for words in evidence)) for text in lines)
+            logs.append(Log(name, rows, format_size(size), before == 0, name == telling))
     return logs, len(names) - len(shared) - len(chosen)
 
 
@@ -332,20 +332,20 @@ def _written(run: RunDirectory) -> WrittenFiles | None:
     outputs = outputs_of(run, write=False, most_files=LOOKED_AT, most_seconds=LOOK)
     if not outputs.files:
         return None
-    listing = tuple((each.text, format_size(each.size)) for each in output_lines(outputs.files)[:WRITTEN])
+    listing = tuple((output.text, format_size(output.size)) for output in output_lines(outputs.files)[:WRITTEN])
     return WrittenFiles(len(outputs.files), format_size(outputs.size), outputs.complete, listing)
 
 
 def marked(lines: Sequence[str]) -> list[tuple[str, str]]:
     """Return (kind, line) of a unified diff: add, gone, place (`@@`), head (a file's), same."""
-    found = []
-    for each in lines:
+    rows = []
+    for line in lines:
         kind = "same"
-        if each.startswith(("+++ ", "--- ", "diff ", "index ", "new file", "deleted file", "Binary files")):
+        if line.startswith(("+++ ", "--- ", "diff ", "index ", "new file", "deleted file", "Binary files")):
             kind = "head"
-        elif each.startswith("@@"):
+        elif line.startswith("@@"):
             kind = "place"
-        elif each[:1] in "+-" and each:
-            kind = "add" if each[0] == "+" else "gone"
-        found.append((kind, each))
-    return found
+        elif line[:1] in "+-" and line:
+            kind = "add" if line[0] == "+" else "gone"
+        rows.append((kind, line))
+    return rows

@@ -80,8 +80,8 @@ def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
     """Return a run for a page; files that are missing, half-written or no files leave gaps."""
     record = read_record(path, inside.json)
     source = inside.json("source.json")
-    found = end_metrics(path, inside, record, memory)
-    metrics = sorted(found.values.items())
+    numbers = end_metrics(path, inside, record, memory)
+    metrics = sorted(numbers.values.items())
     return RunView(
         id=path.name,
         # some schedulers add the server's name to the number
@@ -100,7 +100,7 @@ def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
         digest=str(source.get("digest") or ""),
         environment=tuple(_environment_rows(inside)),
         metrics=tuple((name, value if math.isfinite(value) else None) for name, value in metrics),
-        whole=found.whole,
+        whole=numbers.whole,
         attempts=sum(event.get("event") == "started" for event in inside.lines("events/job.jsonl")),
     )
 
@@ -109,7 +109,7 @@ def _job_of(inside: GuardedFolder) -> str:
     """Return the job's id as RunDirectory.job_id does; empty when there is none."""
     facts = (inside.json(f"client/{name}.json").get("job_id") for name in ("submitted", "recovered", "adopted"))
     claim = inside.text("claim/job_id", 1000).strip()
-    return claim or next((str(each) for each in facts if each), "")
+    return claim or next((str(job) for job in facts if job), "")
 
 
 def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Memory) -> Numbers:
@@ -118,24 +118,24 @@ def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Me
     They are read again only when a file has changed.
     """
     over = bool(inside.json("final.json")) or any(
-        each.get("event") == "ended" for each in inside.lines("events/job.jsonl")
+        event.get("event") == "ended" for event in inside.lines("events/job.jsonl")
     )
     key = (str(path), over, record.metric, repr(record.metrics), *inside.facts(("metrics", "logs")))
-    known: Numbers | None = memory.recall("end metrics", key)
-    if known is None:
+    cached: Numbers | None = memory.recall("end metrics", key)
+    if cached is None:
         try:
-            found = final_numbers(path, record, over=over, most_bytes=MOST_LOGS)
+            numbers = final_numbers(path, record, over=over, most_bytes=MOST_LOGS)
         except RequestError:
             return Numbers(whole=False)
-        known = replace(found, whole=found.whole and not inside.refused(("metrics", "logs", "request.json")))
-        memory.keep("end metrics", key, known, KEPT)
-    return known
+        cached = replace(numbers, whole=numbers.whole and not inside.refused(("metrics", "logs", "request.json")))
+        memory.keep("end metrics", key, cached, KEPT)
+    return cached
 
 
 def end_texts(inside: GuardedFolder) -> list[tuple[str, str]]:
     """Return what the run told at its end in words, such as the digest of its weights: (name, text), by name."""
     files = [(rank_of(Path(name)), name) for name in inside.names("metrics") if name.endswith(".jsonl")]
-    first = min((each for each in files if each[0] >= 0), default=None)
+    first = min((file for file in files if file[0] >= 0), default=None)
     finals = [line for line in inside.lines(f"metrics/{first[1]}", LAST) if line.get("final")] if first else []
     return sorted((name, value) for name, value in (finals[-1] if finals else {}).items() if _is_word(value))
 
@@ -158,15 +158,15 @@ def request_rows(record: RunRecord) -> list[RunFact]:
                 for key, entry in value.items()
             ]
         elif isinstance(value, dict):
-            shown = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
-            rows.append(RunFact(name, shown, _origin(origins, name)))
+            text = ", ".join(f"{key} {entry}" for key, entry in value.items() if entry is not None)
+            rows.append(RunFact(name, text, _origin(origins, name)))
         elif isinstance(value, list):
             rows.append(RunFact(name, "\n".join(str(entry) for entry in value), _origin(origins, name)))
         elif name == "walltime" and isinstance(value, int):
             rows.append(RunFact(name, format_walltime(value), _origin(origins, name)))
         else:
-            shown = Path(str(value)).name if name in _PATHS else str(value)
-            rows.append(RunFact(name, shown, _origin(origins, name)))
+            text = Path(str(value)).name if name in _PATHS else str(value)
+            rows.append(RunFact(name, text, _origin(origins, name)))
     return rows
 
 
@@ -187,7 +187,7 @@ def _environment_rows(inside: GuardedFolder) -> list[RunFact]:
 
     add("python", (str(host.get("python") or "").split(" ")[0] for host in hosts))
     packages = [mapping(host.get("packages")) for host in hosts]
-    add("packages", (f"{name} {each[name]}" for name in PACKAGES for each in packages if name in each))
+    add("packages", (f"{name} {versions[name]}" for name in PACKAGES for versions in packages if name in versions))
     add("mpi", (str(host.get("mpi") or "") for host in hosts))
     add("modules", (" ".join(_listed(host.get("modules"))) for host in hosts))
     add("gpus", (counted(host.get("gpus")) for host in hosts))

@@ -117,38 +117,38 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
     Options: `team`, once for each team in the pictures (none: all); `references` = `off`.
     """
     view = overview(source)
-    wanted = {value for name, value in options if name == "team"} & {result.team_key for result in view.results}
-    hidden = frozenset(each.team_key for each in view.results if wanted and each.team_key not in wanted)
+    teams = {value for name, value in options if name == "team"} & {result.team_key for result in view.results}
+    hidden = frozenset(result.team_key for result in view.results if teams and result.team_key not in teams)
     view = replace(view, hidden=hidden, published=option(options, "references") != "off")
     figures, problem = drawn(overview_figures(view), source.memory) if view.results else ([], "")
     return {"view": view, "figures": figures, "problem": problem}
 
 
-def overview(source: Catalog, found: Sequence[TeamOutcome] | None = None) -> Overview:
+def overview(source: Catalog, reached: Sequence[TeamOutcome] | None = None) -> Overview:
     """Return what all teams reached. Of files only `study.json` and the references are read."""
-    found = outcomes(source) if found is None else found
-    rows = [(each.main, _result(each, each.main)) for each in found if each.main is not None]
+    reached = outcomes(source) if reached is None else reached
+    rows = [(outcome.main, _result(outcome, outcome.main)) for outcome in reached if outcome.main is not None]
     rows.sort(key=lambda pair: (-pair[1].speedup, pair[1].team))
     results = [row for main, row in rows if main.compared]
     return Overview(
         results=tuple(_marked(row, order) for order, row in enumerate(results)),
         references=read_references(source.event_folder),
-        waiting=tuple(line(each.team.name, 100) for each in found if each.main is None),
+        waiting=tuple(line(outcome.team.name, 100) for outcome in reached if outcome.main is None),
         apart=tuple(row for main, row in rows if not main.compared),
         other_bases=any(row.base != 1 for row in results),
         thin=max(0, len(results) - SHOWN),
     )
 
 
-def _result(found: TeamOutcome, main: MainStudy) -> ReachedRow:
+def _result(outcome: TeamOutcome, main: MainStudy) -> ReachedRow:
     """Return what a team's main study reached."""
     study = main.series
     results = results_of(study)
     points = believed(results["points"])
     by_size = {point["processes"]: point for point in points}
     return ReachedRow(
-        team=line(found.team.name, 100),
-        team_key=found.team.name,
+        team=line(outcome.team.name, 100),
+        team_key=outcome.team.name,
         study=study.key,
         name=line(study.name, 100),
         mode=study.mode,
@@ -164,7 +164,7 @@ def _result(found: TeamOutcome, main: MainStudy) -> ReachedRow:
         points=tuple((point["processes"], point["speedup"], point["efficiency"]) for point in points),
         failed=tuple(point["processes"] for point in results["points"] if _is_failed(point)),
         doubted=main.doubted,
-        further=found.further,
+        further=outcome.further,
     )
 
 
@@ -190,11 +190,11 @@ def _shape(order: int) -> int:
 def overview_figures(view: Overview) -> list[Figure]:
     """Return the pictures of speed-up and of efficiency over processes, both log2, not drawn yet."""
     template = shipped("templates", "plots", "overview.vl.json")
-    made = []
+    figures = []
     for name in PANELS:
         fills = _fills(view, name)
-        made.append(_figure(view, filled(template, fills, _datasets(view, fills, name)), name))
-    return made
+        figures.append(_figure(view, filled(template, fills, _datasets(view, fills, name)), name))
+    return figures
 
 
 def _fills(view: Overview, name: str) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
     sizes += [size for result in view.drawn for size in result.failed]
     sizes += [reference.processes for reference in published]
     speedups = [speedup * result.base for result in view.drawn for _, speedup, _ in result.points]
-    speedups += [each.efficiency * each.processes for each in published]
+    speedups += [reference.efficiency * reference.processes for reference in published]
     low, high = min(sizes), max(*sizes, 2 * min(sizes))
     bottom, top = min(*speedups, low * TARGET), max(*speedups, high)
     efficiencies = [efficiency for result in view.drawn for _, _, efficiency in result.points]
@@ -236,7 +236,7 @@ def _powers(low: float, high: float) -> list[float]:
 def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
     """Return what one of the two pictures is made from; both lie in the page, so nothing of the other is in it."""
     points: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
+    unmarked: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
     low = fills["y_domain"][0]
     at: dict[int, int] = {}
@@ -244,31 +244,35 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
         for size in result.failed if result.mark else ():
             # above the axis, those of several teams above each other
             above = at[size] = at.get(size, 0) + 1
-            place = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
-            row = {"processes": size, name: _short(place), "name": result.team, "told": message("look.failed")}
+            height = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
+            row = {"processes": size, name: _short(height), "name": result.team, "told": message("look.failed")}
             failed.append({**row, "order": order})
         for size, speedup, efficiency in result.points:
             # All lines begin on the ideal one, whatever number of processes a study began with.
             value = speedup * result.base if name == "speedup" else efficiency
-            place = {"processes": size, name: _short(value)}
+            point = {"processes": size, name: _short(value)}
             if result.mark:
-                points.append({**place, "order": order, "name": result.team, "told": _told(name, speedup, efficiency)})
+                points.append({**point, "order": order, "name": result.team, "told": _told(name, speedup, efficiency)})
             else:
-                others.append({**place, "team": result.team})
+                unmarked.append({**point, "team": result.team})
     marks: list[dict[str, Any]] = []
     ranges: list[dict[str, Any]] = []
     names: list[dict[str, Any]] = []
     range_names: list[dict[str, Any]] = []
-    for each in view.references.points if view.published else ():
-        scale = each.processes if name == "speedup" else 1
-        place = {"processes": each.processes, name: _short(each.efficiency * scale)}
-        single = each.low == each.high
+    for reference in view.references.points if view.published else ():
+        scale = reference.processes if name == "speedup" else 1
+        point = {"processes": reference.processes, name: _short(reference.efficiency * scale)}
+        single = reference.low == reference.high
         if single:
-            marks.append({**place, "name": each.name, "told": _told(name, each.speedup, each.efficiency)})
+            marks.append(
+                {**point, "name": reference.name, "told": _told(name, reference.speedup, reference.efficiency)}
+            )
         else:
-            ranges.append({"processes": each.processes, "low": each.low * scale, "high": each.high * scale})
-        if each.label:
-            (names if single else range_names).append({**place, "label": each.label})
+            ranges.append(
+                {"processes": reference.processes, "low": reference.low * scale, "high": reference.high * scale}
+            )
+        if reference.label:
+            (names if single else range_names).append({**point, "label": reference.label})
     target = view.references.target
     lines = [
         {"processes": x, "ideal": x, "target": _short(target * x)}
@@ -276,7 +280,7 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
         for x in fills["x_domain"]
     ]  # fmt: skip
     return {
-        "points": points, "failed": failed, "others": others, "marks": marks, "ranges": ranges, "names": names,
+        "points": points, "failed": failed, "others": unmarked, "marks": marks, "ranges": ranges, "names": names,
         "range_names": range_names, "lines": lines, "ends": lines[1:],
     }  # fmt: skip
 
@@ -313,5 +317,5 @@ def _rows(view: Overview, name: str) -> Iterable[tuple[str, ...]]:
             yield result.team, str(size), number(speedup, 3) if name == "speedup" else percent(efficiency)
         for size in result.failed:
             yield result.team, str(size), f"× {message('look.failed')}"
-    for each in view.references.points if view.published else ():
-        yield each.name, str(each.processes), each.speedups if name == "speedup" else each.share
+    for reference in view.references.points if view.published else ():
+        yield reference.name, str(reference.processes), reference.speedups if name == "speedup" else reference.share

@@ -79,40 +79,40 @@ def schedule_view(source: Catalog) -> ScheduleView:
     event = source.event
     if event is None:
         return ScheduleView((), "", "", source.live)
-    when, place = days_text(event.dates), line(localized(event.place), 200)
-    found = days(event)
+    when, location = days_text(event.dates), line(localized(event.place), 200)
+    program = days(event)
     if not source.live:
-        return ScheduleView(tuple(_day(day) for day in found), when, place, live=False)
-    return _with_now(event, found, source.now, when, place)
+        return ScheduleView(tuple(_day(day) for day in program), when, location, live=False)
+    return _with_now(event, program, source.now, when, location)
 
 
-def _with_now(event: "Event", found: list[Day], moment: float, when: str, place: str) -> ScheduleView:
-    here = now(event, moment)
-    states = {slot.index: "on" for slot in here.on}
-    soon = here.wait is not None and here.wait <= MINUTES
+def _with_now(event: "Event", program: list[Day], moment: float, when: str, location: str) -> ScheduleView:
+    state = now(event, moment)
+    states = {slot.index: "on" for slot in state.on}
+    soon = state.wait is not None and state.wait <= MINUTES
     next_day = ""
-    if here.next is not None:
-        if here.running and soon:
-            states[here.next.index] = "next"
+    if state.next is not None:
+        if state.running and soon:
+            states[state.next.index] = "next"
         today = time.strftime("%Y-%m-%d", time.localtime(moment))  # a night's item goes on after midnight
-        same = soon or here.next.day in {today, *(slot.day for slot in here.on)}
-        next_day = "" if same else day_text(here.next.day)
+        same = soon or state.next.day in {today, *(slot.day for slot in state.on)}
+        next_day = "" if same else day_text(state.next.day)
     return ScheduleView(
-        days=tuple(_day(day, states) for day in found),
+        days=tuple(_day(day, states) for day in program),
         when=when,
-        place=place,
+        place=location,
         live=True,
-        running=here.running,
-        on=tuple(_slot(slot, "on") for slot in here.on),
-        next=_slot(here.next) if here.next is not None else None,
+        running=state.running,
+        on=tuple(_slot(slot, "on") for slot in state.on),
+        next=_slot(state.next) if state.next is not None else None,
         next_day=next_day,
-        wait=here.wait if soon else None,
+        wait=state.wait if soon else None,
     )
 
 
 def _day(day: Day, states: dict[int, str] | None = None) -> DayView:
-    told = states or {}
-    return DayView(day.date, day_text(day.date), tuple(_slot(slot, told.get(slot.index, "")) for slot in day.slots))
+    marks = states or {}
+    return DayView(day.date, day_text(day.date), tuple(_slot(slot, marks.get(slot.index, "")) for slot in day.slots))
 
 
 def _slot(slot: Slot, state: str = "") -> SlotView:

@@ -25,19 +25,19 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
     """Return the picture of a study's points; none when no point tells of any part where its time goes."""
     series = series_of(results)
     bars = [
-        (f"{label(each)} · {size}" if len(series) > 1 else size, point["shares"])
-        for each in series
-        for point in each["points"]
+        (f"{label(entry)} · {size}" if len(series) > 1 else size, point["shares"])
+        for entry in series
+        for point in entry["points"]
         if point.get("shares")
         for size in [message("shares.processes", processes=point["processes"])]
     ]
-    told = [
+    texts = [
         point_sentence(point["processes"], point["shares"])
-        for each in series
-        for point in each["points"]
+        for entry in series
+        for point in entry["points"]
         if point.get("shares")
     ]
-    return _figures(message("shares.by_processes"), message("scaling.plot_processes"), bars, bars, told)
+    return _figures(message("shares.by_processes"), message("scaling.plot_processes"), bars, bars, texts)
 
 
 def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
@@ -48,11 +48,11 @@ def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure
     if not shares:
         return []
     late = shares["late_rank"]
-    ranks = [(message("shares.rank", rank=each["rank"]), each) for each in shares["ranks"]]
+    ranks = [(message("shares.rank", rank=rank["rank"]), rank) for rank in shares["ranks"]]
     drawn = ranks[:RANKS]
-    drawn += [each for each in ranks[RANKS:] if each[1]["rank"] == late]
-    told = [point_sentence(processes, shares)]
-    return _figures(message("shares.by_rank"), message("shares.column_rank"), drawn, ranks, told)
+    drawn += [entry for entry in ranks[RANKS:] if entry[1]["rank"] == late]
+    texts = [point_sentence(processes, shares)]
+    return _figures(message("shares.by_rank"), message("shares.column_rank"), drawn, ranks, texts)
 
 
 def _figures(
@@ -60,34 +60,36 @@ def _figures(
     head: str,
     drawn: Sequence[tuple[str, Mapping[str, Any]]],
     rows: Sequence[tuple[str, Mapping[str, Any]]],
-    told: Sequence[str],
+    texts: Sequence[str],
 ) -> list[Figure]:
-    if not any(each[part] for _, each in rows for part in PARTS if part != "other"):
+    if not any(shares[part] for _, shares in rows for part in PARTS if part != "other"):
         return []  # bars of what nobody knows say less than the sentence that tells why
-    known = [part for part in PARTS if any(each[part] is not None for _, each in rows)]
+    parts = [part for part in PARTS if any(shares[part] is not None for _, shares in rows)]
     fills = {
-        "names": [part_name(part) for part in known], "colours": [COLOURS[part] for part in known], "head": head,
+        "names": [part_name(part) for part in parts], "colours": [COLOURS[part] for part in parts], "head": head,
     }  # fmt: skip
     spec = filled(shipped("templates", "plots", "shares.vl.json"), fills, {"parts": _segments(drawn)})
-    columns = (head, message("shares.column_step"), *(part_name(part) for part in known))
-    table = tuple((who, duration(each["seconds"]), *(_cell(each, part) for part in known)) for who, each in rows)
-    return [Figure("shares", title, " ".join(told), spec, columns, table)]
+    columns = (head, message("shares.column_step"), *(part_name(part) for part in parts))
+    table = tuple(
+        (name, duration(shares["seconds"]), *(_cell(shares, part) for part in parts)) for name, shares in rows
+    )
+    return [Figure("shares", title, " ".join(texts), spec, columns, table)]
 
 
 def _segments(bars: Sequence[tuple[str, Mapping[str, Any]]]) -> list[dict[str, Any]]:
     segments = []
-    for who, each in bars:
+    for name, shares in bars:
         begin = 0.0
         for part in PARTS:
-            if not each[part]:
+            if not shares[part]:
                 continue
-            share = each[part] / each["seconds"]
+            share = shares[part] / shares["seconds"]
             end = min(1.0, begin + share)
             segments.append(
                 {
-                    "label": who, "part": part_name(part), "begin": _rounded(begin), "end": _rounded(end),
+                    "label": name, "part": part_name(part), "begin": _rounded(begin), "end": _rounded(end),
                     "middle": _rounded((begin + end) / 2), "shown": percentage(share),
-                    "told": f"{percentage(share)} · {duration(each[part])}",
+                    "told": f"{percentage(share)} · {duration(shares[part])}",
                 }
             )  # fmt: skip
             begin = end

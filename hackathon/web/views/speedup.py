@@ -111,11 +111,11 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     summary = source.find(key)
     if summary is None or not has_speedup(summary):
         return None
-    found, largest = _kept(summary)
+    result, largest = _kept(summary)
     names = {path: team.name for team in by_team(source) for path in team.projects}
     team = summary.team or names.get(Path(summary.project), Path(summary.project).name)
-    if found is not None:
-        view = _options(summary, team, found)
+    if result is not None:
+        view = _options(summary, team, result)
     elif largest is not None:
         view = _batches(summary, team, largest)
     else:
@@ -133,23 +133,23 @@ def has_speedup(run: RunEntry) -> bool:
 
 def speedup_rows(runs: Sequence[RunEntry]) -> tuple[SpeedupRow, ...]:
     """Return what runs of `hackathon speedup` came to, the newest first."""
-    made: list[SpeedupRow] = []
+    rows: list[SpeedupRow] = []
     tagged = sorted((run for run in runs if SPEEDUP_TAG in run.tags), key=lambda run: run.id, reverse=True)
     for run in tagged[:LOOKED_AT]:
-        if len(made) >= SHOWN:
+        if len(rows) >= SHOWN:
             break
         if not has_speedup(run):
             continue
-        found, largest = _kept(run)
-        if found is not None:
-            kind, told = "options", _outcome(found)
+        result, largest = _kept(run)
+        if result is not None:
+            kind, text = "options", _outcome(result)
         elif largest is not None:
-            kind, told = "batches", _batch_outcome(largest)
+            kind, text = "batches", _batch_outcome(largest)
         else:
             continue
         name, cluster = clean.line(run.name or run.id, 100), clean.line(run.cluster, 60)
-        made.append(SpeedupRow(run_key(run), run.id, name, cluster, run.created, kind, clean.line(told, 300)))
-    return tuple(made)
+        rows.append(SpeedupRow(run_key(run), run.id, name, cluster, run.created, kind, clean.line(text, 300)))
+    return tuple(rows)
 
 
 def _kept(run: RunEntry) -> tuple[SpeedupResult | None, LargestBatch | None]:
@@ -160,26 +160,26 @@ def _kept(run: RunEntry) -> tuple[SpeedupResult | None, LargestBatch | None]:
     )
 
 
-def _outcome(found: SpeedupResult) -> str:
+def _outcome(result: SpeedupResult) -> str:
     """Return what a comparison came to, in one line."""
-    if not found.applied:
+    if not result.applied:
         return message("speedup.nothing")
-    best = _best(found)
-    return message("speedup_page.faster", settings=settings_text(found.applied), ratio=best)
+    best = _best(result)
+    return message("speedup_page.faster", settings=settings_text(result.applied), ratio=best)
 
 
-def _best(found: SpeedupResult) -> str:
+def _best(result: SpeedupResult) -> str:
     """Return how much faster the settings to use are: `1.42`; empty without any."""
-    for row in (*([found.together] if found.together else []), *found.compared.rows):
-        if row.settings == found.applied and row.ratio is not None:
+    for row in (*([result.together] if result.together else []), *result.compared.rows):
+        if row.settings == result.applied and row.ratio is not None:
             return f"{row.ratio.middle:.3g}"
     return ""
 
 
-def _batch_outcome(found: LargestBatch) -> str:
-    if found.largest is None:
+def _batch_outcome(batch: LargestBatch) -> str:
+    if batch.largest is None:
         return message("speedup_page.no_batch")
-    return message("speedup_page.batch", largest=found.largest, recommended=found.recommended or "–")
+    return message("speedup_page.batch", largest=batch.largest, recommended=batch.recommended or "–")
 
 
 def _about(summary: RunEntry, team: str) -> dict[str, Any]:
@@ -189,14 +189,14 @@ def _about(summary: RunEntry, team: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _options(summary: RunEntry, team: str, found: SpeedupResult) -> SpeedupView:
-    compared, together = found.compared, found.together
+def _options(summary: RunEntry, team: str, result: SpeedupResult) -> SpeedupView:
+    compared, together = result.compared, result.together
     tiles = []
-    if found.applied:
-        tiles.append(Tile(message("speedup_page.tile_best"), _best(found), "×", settings_text(found.applied)))
+    if result.applied:
+        tiles.append(Tile(message("speedup_page.tile_best"), _best(result), "×", settings_text(result.applied)))
     tiles.append(Tile(message("speedup_page.tile_faster"), str(sum(row.wins for row in compared.rows)),
                       f"/ {len(compared.rows)}", message("speedup_page.tile_faster_note")))  # fmt: skip
-    largest = max(compared.shares.items(), key=lambda each: each[1], default=None)
+    largest = max(compared.shares.items(), key=lambda entry: entry[1], default=None)
     if largest is not None:
         name = message("speedup_page.tile_share")
         tiles.append(Tile(name, f"{100 * largest[1]:.0f}", "%", _part(largest[0])))
@@ -204,16 +204,16 @@ def _options(summary: RunEntry, team: str, found: SpeedupResult) -> SpeedupView:
             for row in compared.rows]  # fmt: skip
     if together is not None:
         rows.append(TableRow(tuple(option_cells(together)), together.wins, together.verdict == "slower", True))
-    told, needed = untried(found)
+    options, needed = untried(result)
     return SpeedupView(
         **_about(summary, team),
         kind="options",
         tiles=tuple(tiles),
-        lead=tuple(baseline_sentences(found)),
+        lead=tuple(baseline_sentences(result)),
         table=SpeedupTable(tuple(option_heads()), tuple(rows)),
-        after=tuple(result_sentences(found)),
-        use=settings_text(found.applied) if found.applied else "",
-        untried=tuple(told),
+        after=tuple(result_sentences(result)),
+        use=settings_text(result.applied) if result.applied else "",
+        untried=tuple(options),
         needed=tuple(needed),
     )
 
@@ -224,30 +224,32 @@ def _part(name: str) -> str:
     return message(f"shares.{name}") if name in PARTS else name
 
 
-def _batches(summary: RunEntry, team: str, found: LargestBatch) -> SpeedupView:
-    tiles = [Tile(message("speedup_page.tile_first"), str(found.first), "", found.parameter)]
-    if found.largest is not None:
-        tiles.insert(0, Tile(message("speedup_page.tile_largest"), str(found.largest)))
-    if found.recommended is not None:
-        words = message("speedup_page.tile_confirmed" if found.confirmed else "speedup_page.tile_not_confirmed")
-        tiles.insert(1, Tile(message("speedup_page.tile_recommended"), str(found.recommended), "", words))
-    if found.limit is not None:
-        of = message("speedup_page.of_addresses" if found.virtual else "speedup_page.of_device")
-        tiles.append(Tile(message("speedup_page.tile_limit"), format_size(found.limit), "", of))
-    if found.noise is not None:
-        bound = "" if found.noise.samples is not None else "≥ "
+def _batches(summary: RunEntry, team: str, batch: LargestBatch) -> SpeedupView:
+    tiles = [Tile(message("speedup_page.tile_first"), str(batch.first), "", batch.parameter)]
+    if batch.largest is not None:
+        tiles.insert(0, Tile(message("speedup_page.tile_largest"), str(batch.largest)))
+    if batch.recommended is not None:
+        words = message("speedup_page.tile_confirmed" if batch.confirmed else "speedup_page.tile_not_confirmed")
+        tiles.insert(1, Tile(message("speedup_page.tile_recommended"), str(batch.recommended), "", words))
+    if batch.limit is not None:
+        of = message("speedup_page.of_addresses" if batch.virtual else "speedup_page.of_device")
+        tiles.append(Tile(message("speedup_page.tile_limit"), format_size(batch.limit), "", of))
+    if batch.noise is not None:
+        bound = "" if batch.noise.samples is not None else "≥ "
         name, unit = message("speedup_page.tile_noise"), message("speedup_page.samples")
-        tiles.append(Tile(name, f"{bound}{found.noise.bound:.3g}", "", unit))
+        tiles.append(Tile(name, f"{bound}{batch.noise.bound:.3g}", "", unit))
     rows = [
-        TableRow(tuple(probe_cells(each)), each.fits and each.kind == "confirm", not each.fits, each.kind == "confirm")
-        for each in found.probes
+        TableRow(
+            tuple(probe_cells(probe)), probe.fits and probe.kind == "confirm", not probe.fits, probe.kind == "confirm"
+        )
+        for probe in batch.probes
     ]
     return SpeedupView(
         **_about(summary, team),
         kind="batches",
         tiles=tuple(tiles),
-        lead=(message("speedup_page.lead_batches", parameter=found.parameter),),
+        lead=(message("speedup_page.lead_batches", parameter=batch.parameter),),
         table=SpeedupTable(tuple(probe_heads()), tuple(rows)),
-        after=tuple(largest_sentences(found, summary.id)),
+        after=tuple(largest_sentences(batch, summary.id)),
         use="",
     )

@@ -152,8 +152,8 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
 
 def _why(run: RunEntry) -> str:
     """Return why a run failed: what was found, in the current language, else the state's reason as it was recorded."""
-    told = run.told_in(language())
-    return line(told.message if told else run.reason, 300)
+    diagnosis = run.told_in(language())
+    return line(diagnosis.message if diagnosis else run.reason, 300)
 
 
 def run_row(run: RunEntry) -> RunRow:
@@ -195,15 +195,15 @@ def study_figures(
     if len(series_of(results)) > 1:
         spec = plot_spec(results, title="")
         return [_series_figure(spec, results, name, prefix) for name in PANELS]
-    points = [point for found in (results, *(found for _, found in others)) for point in found["points"]]
+    points = [point for entry in (results, *(entry for _, entry in others)) for point in entry["points"]]
     # The axes have room for all studies, the points are those of the one.
     spec = plot_spec({**results, "points": points, "series": []}, title="")
     own = plot_spec(results, title="")["datasets"]
     spec["datasets"].update({name: own[name] for name in ("points", "repeats", "doubted", "failed")})
     spec["datasets"]["others"] = [
         {"study": name, **{key: point[key] for key in ("processes", *PANELS)}}
-        for name, found in others
-        for point in found["points"]
+        for name, entry in others
+        for point in entry["points"]
         if point["speedup"] is not None
     ]
     return [_figure(spec, results, others, name, prefix) for name in PANELS]
@@ -215,15 +215,15 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
     chart.pop("title", None)
     _lighten(chart, name)
     series = series_of(results)
-    told = [
-        {point["processes"]: _text(point, name) for point in each["points"] if point[name] is not None}
-        for each in series
+    columns = [
+        {point["processes"]: _text(point, name) for point in entry["points"] if point[name] is not None}
+        for entry in series
     ]
-    names = [label(each) for each in series]
-    sizes = sorted({size for each in told for size in each})
+    names = [label(entry) for entry in series]
+    sizes = sorted({size for column in columns for size in column})
     points = "; ".join(
-        f"{who}: {', '.join(f'{size}: {text}' for size, text in each.items())}"
-        for who, each in zip(names, told, strict=True)
+        f"{title}: {', '.join(f'{size}: {text}' for size, text in column.items())}"
+        for title, column in zip(names, columns, strict=True)
     )
     return Figure(
         name=f"{prefix}{name}",
@@ -231,14 +231,14 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
         alt=message(ALT[name], points=points),
         spec=chart,
         columns=(message("scaling.plot_processes"), *names),
-        rows=tuple((str(size), *(each.get(size, "–") for each in told)) for size in sizes),
+        rows=tuple((str(size), *(column.get(size, "–") for column in columns)) for size in sizes),
     )
 
 
 def _figure(
     spec: Mapping[str, Any],
     results: Mapping[str, Any],
-    others: Sequence[tuple[str, Mapping[str, Any]]],
+    studies: Sequence[tuple[str, Mapping[str, Any]]],
     name: str,
     prefix: str,
 ) -> Figure:
@@ -246,26 +246,26 @@ def _figure(
     chart.pop("title", None)
     axis = chart["encoding"]["x"]["axis"]
     axis["values"] = sorted(set(axis["values"]))
-    if others:
+    if studies:
         quiet = {"encoding": {"y": {"field": name}, "detail": {"field": "study"}}, "data": {"name": "others"}}
         line_mark = {"type": "line", "color": QUIET, "strokeWidth": 1.5, "opacity": 0.7}
         point_mark = {"type": "point", "color": QUIET, "filled": True, "size": 24, "opacity": 0.7}
         chart["layer"] = [{**quiet, "mark": line_mark}, {**quiet, "mark": point_mark}, *chart["layer"]]
     _lighten(chart, name)
-    told = {point["processes"]: _text(point, name) for point in results["points"] if point[name] is not None}
-    beside = [{point["processes"]: _text(point, name) for point in found["points"]} for _, found in others]
-    sizes = sorted({*told, *(size for each in beside for size in each)})
+    texts = {point["processes"]: _text(point, name) for point in results["points"] if point[name] is not None}
+    beside = [{point["processes"]: _text(point, name) for point in entry["points"]} for _, entry in studies]
+    sizes = sorted({*texts, *(size for column in beside for size in column)})
     return Figure(
         name=f"{prefix}{name}",
         title=message(f"scaling.plot_{name}"),
-        alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in told.items())),
+        alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
         spec=chart,
         columns=(
             message("scaling.plot_processes"), message(f"scaling.plot_{name}"), message("teams.single_runs"),
-            *(other for other, _ in others),
+            *(other for other, _ in studies),
         ),
         rows=tuple(
-            (str(size), told.get(size, "–"), _singles(spec, size, name), *(each.get(size, "–") for each in beside))
+            (str(size), texts.get(size, "–"), _singles(spec, size, name), *(column.get(size, "–") for column in beside))
             for size in sizes
         ),
     )  # fmt: skip
@@ -275,16 +275,16 @@ def _lighten(chart: dict[str, Any], name: str) -> None:
     """Take out of a chart what it does not draw: it lies in the page beside its drawing."""
     unused = set(PANELS) - {name}
     chart["datasets"] = {
-        each: [{key: _rounded(told) for key, told in row.items() if key not in unused} for row in rows]
-        for each, rows in chart["datasets"].items()
+        dataset: [{key: _rounded(value) for key, value in row.items() if key not in unused} for row in rows]
+        for dataset, rows in chart["datasets"].items()
         if rows
     }
     chart["layer"] = [layer for layer in chart["layer"] if layer["data"]["name"] in chart["datasets"]]
-    chart["config"] = {key: told for key, told in chart["config"].items() if key != "title"}
+    chart["config"] = {key: entry for key, entry in chart["config"].items() if key != "title"}
 
 
-def _rounded(told: object) -> object:
-    return float(f"{told:.6g}") if isinstance(told, float) else told
+def _rounded(value: object) -> object:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _text(point: Mapping[str, Any], name: str) -> str:
@@ -293,5 +293,5 @@ def _text(point: Mapping[str, Any], name: str) -> str:
 
 def _singles(spec: Mapping[str, Any], processes: int, name: str) -> str:
     """Return what single repeats of a point reached, – where there is one run alone."""
-    told = [each for each in spec["datasets"]["repeats"] if each["processes"] == processes]
-    return ", ".join(_text(each, name) for each in told) or "–"
+    points = [point for point in spec["datasets"]["repeats"] if point["processes"] == processes]
+    return ", ".join(_text(point, name) for point in points) or "–"

@@ -91,13 +91,13 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if source.live:
         return None
     all_of_them = published(source)
-    found = next((each for each in all_of_them if each.name == key), None)
-    if found is None:
+    summary = next((entry for entry in all_of_them if entry.name == key), None)
+    if summary is None:
         return None
-    more = tuple((each.name, line(localized(each.survey.title, each.name), 200))
-                 for each in all_of_them if each.name != key)  # fmt: skip
-    figures, problem = drawn(survey_figures(found), source.memory)
-    return {"view": survey_view(found, more), "figures": figures, "problem": problem}
+    more = tuple((entry.name, line(localized(entry.survey.title, entry.name), 200))
+                 for entry in all_of_them if entry.name != key)  # fmt: skip
+    figures, problem = drawn(survey_figures(summary), source.memory)
+    return {"view": survey_view(summary, more), "figures": figures, "problem": problem}
 
 
 def survey_view(summary: SurveySummary, more: Sequence[tuple[str, str]] = ()) -> SurveyView:
@@ -116,8 +116,10 @@ def survey_view(summary: SurveySummary, more: Sequence[tuple[str, str]] = ()) ->
         smallest=summary.survey.smallest_group,
         ratings=tuple(item for item in items if item.kind == "rating"),
         others=tuple(item for item in items if item.kind != "rating"),
-        breakdowns=tuple(_breakdown(each) for each in summary.breakdowns if each.groups or each.withheld),
-        texts=tuple(_texts(each, order) for each in summary.texts if each.sentences) if summary.reviewed else (),
+        breakdowns=tuple(
+            _breakdown(breakdown) for breakdown in summary.breakdowns if breakdown.groups or breakdown.withheld
+        ),
+        texts=tuple(_texts(text, order) for text in summary.texts if text.sentences) if summary.reviewed else (),
         more=tuple(more),
     )
 
@@ -126,10 +128,10 @@ def survey_figures(summary: SurveySummary, prefix: str = "survey") -> list[Figur
     """Return the picture of a survey's rating items, not drawn yet; nothing where none may be shown."""
     from hackathon.survey.chart import chart
 
-    made = chart(summary, language())
-    if made is None:
+    picture = chart(summary, language())
+    if picture is None:
         return []
-    spec, alt, columns, rows = made
+    spec, alt, columns, rows = picture
     return [Figure(f"{prefix}-ratings", message("survey_page.chart"), alt, spec, columns, rows)]
 
 
@@ -167,12 +169,12 @@ def _labels(question: "Question") -> list[str]:
 def _shares(item: ItemSummary) -> tuple[ShareView, ...]:
     if item.question.kind != "rating":
         return ()
-    told = [("on_target", item.on_target)] if item.question.target == "middle" else []
-    told += [("top", item.top), ("bottom", item.bottom)]
-    one = item.question.levels < 4  # then the highest and the lowest level stand alone
+    shares = [("on_target", item.on_target)] if item.question.target == "middle" else []
+    shares += [("top", item.top), ("bottom", item.bottom)]
+    single = item.question.levels < 4  # then the highest and the lowest level stand alone
     return tuple(
-        _share(f"{name}_one" if one and name != "on_target" else name, share)
-        for name, share in told
+        _share(f"{name}_one" if single and name != "on_target" else name, share)
+        for name, share in shares
         if share is not None
     )
 
@@ -191,32 +193,34 @@ def _direction(item: ItemSummary) -> str:
                    above=item.too_high)  # fmt: skip
 
 
-def _breakdown(found: Breakdown) -> BreakdownView:
-    labels = {value: line(localized(label, value), 200) for value, label in found.question.options.items()}
+def _breakdown(breakdown: Breakdown) -> BreakdownView:
+    labels = {value: line(localized(label, value), 200) for value, label in breakdown.question.options.items()}
     labels[""] = message("survey_page.group_none")
     return BreakdownView(
-        title=_text_of(found.question),
+        title=_text_of(breakdown.question),
         groups=tuple(
             GroupView(
                 labels.get(group.value) or line(group.value, 200),
                 group.n,
                 tuple(_item(item) for item in group.items),
             )
-            for group in found.groups
+            for group in breakdown.groups
         ),
-        withheld=found.withheld,
+        withheld=breakdown.withheld,
     )
 
 
-def _texts(found: FreeText, wanted: Sequence[str]) -> TextsView:
+def _texts(answers: FreeText, tags: Sequence[str]) -> TextsView:
     """Return sentences by tag; one with several tags stands with the first, those without a tag come last."""
     by_tag: dict[str, list[str]] = {}
-    for sentence in found.sentences:
+    for sentence in answers.sentences:
         by_tag.setdefault(sentence.tags[0] if sentence.tags else "", []).append(line(sentence.text, LONGEST))
-    order = sorted(by_tag, key=lambda tag: (tag == "", wanted.index(tag) if tag in wanted else len(wanted)))
-    return TextsView(_text_of(found.question), found.n, tuple(TagView(_tag(tag), tuple(by_tag[tag])) for tag in order))
+    order = sorted(by_tag, key=lambda tag: (tag == "", tags.index(tag) if tag in tags else len(tags)))
+    return TextsView(
+        _text_of(answers.question), answers.n, tuple(TagView(_tag(tag), tuple(by_tag[tag])) for tag in order)
+    )
 
 
 def _tag(tag: str) -> str:
-    known = f"survey_page.tag_{tag or 'none'}"
-    return message(known) if lookup(known) else line(tag, 60)
+    key = f"survey_page.tag_{tag or 'none'}"
+    return message(key) if lookup(key) else line(tag, 60)

@@ -123,28 +123,28 @@ class TeamPage:
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
     """Return the values of a team's page; None for a team that is not there."""
-    team = next((each for each in by_team(source) if each.name == key), None)
+    team = next((team for team in by_team(source) if team.name == key), None)
     if team is None:
         return None
     studies = by_study(team.runs, source.memory)
-    found = outcome(team, source)
-    chosen = _curves([study for study in studies if not is_tuned(study, source.memory)], found.main)
+    reached = outcome(team, source)
+    chosen = _curves([study for study in studies if not is_tuned(study, source.memory)], reached.main)
     results = [results_of(study) for study in chosen]
     names = [line(study.name, 60) for study in chosen]
-    made = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
+    curves = study_figures(results[0], others=list(zip(names[1:], results[1:], strict=True))) if chosen else []
     shares = study_shares(results[0]) if chosen else []
-    figures, problem = drawn([*shares, *made], source.memory)
+    figures, problem = drawn([*shares, *curves], source.memory)
     return {
-        "view": team_page(found, source, studies, names), "shares": figures[: len(shares)],
+        "view": team_page(reached, source, studies, names), "shares": figures[: len(shares)],
         "figures": figures[len(shares) :], "problem": problem,
     }  # fmt: skip
 
 
 def team_page(
-    found: TeamOutcome, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()
+    reached: TeamOutcome, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()
 ) -> TeamPage:
     """Return a team for a page; files that are missing or half-written leave gaps, never an error."""
-    team, leading = found.team, found.main.run if found.main is not None else None
+    team, leading = reached.team, reached.main.run if reached.main is not None else None
     compared = change(team.work, studies, leading)
     best = compared.after.run if compared else ""
     good = [run for run in team.work if run.state == SUCCEEDED]
@@ -153,7 +153,7 @@ def team_page(
     return TeamPage(
         name=team.name,
         title=line(localized(team.title), 300) or _own_title(team),
-        row=team_row(found, source, Ledger(source)),
+        row=team_row(reached, source, Ledger(source)),
         members=len(team.team.members) if team.team else 0,
         kinds=tuple(kinds.most_common()),
         projects=tuple(sorted({line(path.name, 100) for path in team.projects})),
@@ -176,17 +176,17 @@ def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
     """Return tutors, and names where they may be told: to tutors, and on the site when the event says so."""
     if team.team is None:
         return {}
-    told: dict[str, Any] = {"tutors": len(team.team.tutors)}
+    fields: dict[str, Any] = {"tutors": len(team.team.tutors)}
     event = source.event
     if event is None:
-        return told
+        return fields
     named = source.live or event.publish.users
     names = {tutor.user: tutor.name for tutor in event.tutors}
     if named or (event.publish.tutors and all(names.get(user) for user in team.team.tutors)):
-        told["tutor_names"] = tuple(line(names.get(user) or user, 100) for user in team.team.tutors)
+        fields["tutor_names"] = tuple(line(names.get(user) or user, 100) for user in team.team.tutors)
     if named:
-        told["people"] = tuple(line(member.name or member.user, 100) for member in team.team.members)
-    return told
+        fields["people"] = tuple(line(member.name or member.user, 100) for member in team.team.members)
+    return fields
 
 
 def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyRuns]:
@@ -194,12 +194,12 @@ def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyR
 
     These are of the same project, cluster, mode and unit and begin with as many processes.
     """
-    series = [each for study in studies for each in by_settings(study)]
+    series = [part for study in studies for part in by_settings(study)]
     if main is None:
-        return [each for each in series if any(point["speedup"] for point in results_of(each)["points"])][:1]
+        return [part for part in series if any(point["speedup"] for point in results_of(part)["points"])][:1]
     kind = _comparable(main.series)
-    others = [each for each in series if each != main.series and main_study([each]) and _comparable(each) == kind]
-    return [main.series, *others[: CURVES - 1]]
+    comparable = [part for part in series if part != main.series and main_study([part]) and _comparable(part) == kind]
+    return [main.series, *comparable[: CURVES - 1]]
 
 
 def _comparable(series: StudyRuns) -> tuple[object, ...]:
@@ -256,7 +256,9 @@ def _program(team: TeamRuns, source: Catalog, leading: RunEntry | None) -> Progr
         title=_recipe_title(record.recipe, run, source),
         framework=line(record.framework, 60),
         launcher=line(record.launcher, 60),
-        parameters=tuple((line(name, 60), shown(each)) for name, each in islice(record.parameters.items(), PARAMETERS)),
+        parameters=tuple(
+            (line(name, 60), shown(value)) for name, value in islice(record.parameters.items(), PARAMETERS)
+        ),
         data=tuple(_data(entry) for entry in record.data[:PARAMETERS]),
         run=run.id,
     )
@@ -270,10 +272,10 @@ def _recipe_title(recipe: str, run: RunEntry, source: Catalog) -> str:
     own = GuardedFolder(run.project, any_owner=True).is_file(f"recipes/{recipe}/{RECIPE_FILE}")
     folders = [*([Path(run.project)] if own else []), *([source.event_folder] if source.event_folder else [])]
     try:
-        found, _ = load_recipe(recipe, folders)
+        definition, _ = load_recipe(recipe, folders)
     except (HackathonError, OSError, ValueError):
         return ""
-    return line(localized(found.title), 300)
+    return line(localized(definition.title), 300)
 
 
 def _data(entry: Mapping[str, Any]) -> tuple[str, str]:
@@ -283,5 +285,5 @@ def _data(entry: Mapping[str, Any]) -> tuple[str, str]:
         host = address.hostname or ""
     except ValueError:
         return line(str(entry.get("name") or ""), 100), ""
-    where = f"{address.scheme}://{host}{address.path}" if host else Path(address.path).name
-    return line(str(entry.get("name") or ""), 100), line(where, 300)
+    location = f"{address.scheme}://{host}{address.path}" if host else Path(address.path).name
+    return line(str(entry.get("name") or ""), 100), line(location, 300)

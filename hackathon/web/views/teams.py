@@ -34,8 +34,8 @@ class Use:
     @property
     def amounts(self) -> tuple[Amount, ...]:
         """All amounts, the one that is shown first: of those that a budget limits, else GPU-hours before node-hours."""
-        known = [each for each in (self.gpu_hours, self.node_hours, self.tokens) if each is not None]
-        return tuple(sorted(known, key=lambda each: each.budget is None))
+        amounts = [amount for amount in (self.gpu_hours, self.node_hours, self.tokens) if amount is not None]
+        return tuple(sorted(amounts, key=lambda amount: amount.budget is None))
 
 
 @dataclass(frozen=True)
@@ -107,38 +107,38 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     return {"view": teams_view(source, outcomes(source))}
 
 
-def teams_view(source: Catalog, found: Sequence[TeamOutcome]) -> TeamsView:
+def teams_view(source: Catalog, reached: Sequence[TeamOutcome]) -> TeamsView:
     """Return the table of all teams, which reached what is given."""
     ledger, away = Ledger(source), laptops(source)
-    rows = {each.team.name: team_row(each, source, ledger) for each in found}
-    summed = [rows[each.team.name] for each in of_event(found)]
-    best = foremost(found)
+    rows = {outcome.team.name: team_row(outcome, source, ledger) for outcome in reached}
+    summed = [rows[outcome.team.name] for outcome in of_event(reached)]
+    best = foremost(reached)
     return TeamsView(
         rows=tuple(rows.values()),
         use=_together([use for row in summed for use in row.use if use.cluster not in away]),
         best=best.main if best else None,
         best_team=rows[best.team.name].shown if best else "",
-        count=count(found),
+        count=count(reached),
         live=source.live,
     )
 
 
-def team_row(found: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
+def team_row(outcome: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
     """Return a team's line: from what the index holds alone."""
-    team = found.team
+    team = outcome.team
     states = Counter(run.state for run in team.runs)
     last = last_activity(team.runs)
     return TeamRow(
         name=team.name,
         shown=line(team.name, 100),
         title=line(localized(team.title), 300),
-        runs=found.runs,
-        succeeded=found.succeeded,
-        failed=found.failed,
-        apart=found.apart,
+        runs=outcome.runs,
+        succeeded=outcome.succeeded,
+        failed=outcome.failed,
+        apart=outcome.apart,
         open=tuple((state, states[state]) for state in OPEN if states[state]),
-        best=found.main,
-        others=found.others,
+        best=outcome.main,
+        others=outcome.others,
         gpu_percent=gpu_percent(team.runs),
         trouble=newest_trouble(team.runs),
         use=used(team, ledger),
@@ -149,10 +149,10 @@ def team_row(found: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
 
 def gpu_percent(runs: Sequence[RunEntry]) -> float | None:
     """Return the mean utilisation over the GPUs of runs that go on, else the newest run's that tells it, 0…100."""
-    told = [run for run in runs if run.gpu_percent is not None]
-    going = [run for run in told if run.state in ("RUNNING", "ENDING")]
+    measured = [run for run in runs if run.gpu_percent is not None]
+    going = [run for run in measured if run.state in ("RUNNING", "ENDING")]
     if not going:
-        return told[0].gpu_percent if told else None
+        return measured[0].gpu_percent if measured else None
     weights = [max(1, run.gpus) for run in going]
     return sum((run.gpu_percent or 0.0) * weight for run, weight in zip(going, weights, strict=True)) / sum(weights)
 
@@ -175,35 +175,35 @@ def last_activity(runs: Iterable[RunEntry]) -> float | None:
 
 def used(team: TeamRuns, ledger: Ledger) -> tuple[Use, ...]:
     """Return what a team's runs used by cluster, the one that was used most first; a silent one's budgets too."""
-    made = [_use(each) for each in ledger.of((*team.runs, *team.unseen)).of_team(team.name)]
-    return tuple(sorted(made, key=lambda use: (-use.node_hours.used, use.cluster)))
+    uses = [_use(entry) for entry in ledger.of((*team.runs, *team.unseen)).of_team(team.name)]
+    return tuple(sorted(uses, key=lambda use: (-use.node_hours.used, use.cluster)))
 
 
-def _use(found: Sum) -> Use:
-    amounts = {each.kind: each for each in found.amounts}
-    return Use(line(found.cluster, 60), amounts["node_hours"], amounts.get("gpu_hours"), amounts.get("tokens"))
+def _use(entry: Sum) -> Use:
+    amounts = {amount.kind: amount for amount in entry.amounts}
+    return Use(line(entry.cluster, 60), amounts["node_hours"], amounts.get("gpu_hours"), amounts.get("tokens"))
 
 
 def _together(uses: Iterable[Use]) -> tuple[Use, ...]:
     """Return the sums over teams by cluster."""
-    found: dict[str, list[Use]] = {}
+    groups: dict[str, list[Use]] = {}
     for use in uses:
-        found.setdefault(use.cluster, []).append(use)
+        groups.setdefault(use.cluster, []).append(use)
     return tuple(
         Use(
             cluster,
-            total([use.node_hours for use in each]) or Amount("node_hours", 0.0),
-            total([use.gpu_hours for use in each]),
-            total([use.tokens for use in each]),
+            total([use.node_hours for use in group]) or Amount("node_hours", 0.0),
+            total([use.gpu_hours for use in group]),
+            total([use.tokens for use in group]),
         )
-        for cluster, each in found.items()
+        for cluster, group in groups.items()
     )
 
 
 def total(amounts: Iterable[Amount | None]) -> Amount | None:
     """Return the sum of amounts of one kind and of their budgets; None of nothing."""
-    known = [amount for amount in amounts if amount is not None]
-    if not known:
+    parts = [amount for amount in amounts if amount is not None]
+    if not parts:
         return None
-    budgets = [amount.budget for amount in known if amount.budget is not None]
-    return Amount(known[0].kind, math.fsum(amount.used for amount in known), sum(budgets) if budgets else None)
+    budgets = [amount.budget for amount in parts if amount.budget is not None]
+    return Amount(parts[0].kind, math.fsum(amount.used for amount in parts), sum(budgets) if budgets else None)

@@ -67,15 +67,15 @@ class Timeline:
 
 def timeline(inside: GuardedFolder) -> Timeline:
     """Return what happened to a run; files that are not there or torn leave gaps."""
-    found = [*_facts(inside), *_job(inside)]
+    events = [*_facts(inside), *_job(inside)]
     ranks = _ranks(inside)
-    skewed = _is_skewed(found, ranks)
-    found += ranks
-    found.sort(key=lambda each: each.time)
-    if len(found) <= SHOWN:
-        return Timeline(tuple(found), 0, skewed)
+    skewed = _is_skewed(events, ranks)
+    events += ranks
+    events.sort(key=lambda event: event.time)
+    if len(events) <= SHOWN:
+        return Timeline(tuple(events), 0, skewed)
     half = SHOWN // 2
-    return Timeline((*found[:half], *found[-half:]), len(found) - 2 * half, skewed)
+    return Timeline((*events[:half], *events[-half:]), len(events) - 2 * half, skewed)
 
 
 def _facts(inside: GuardedFolder) -> Iterator[TimelineEvent]:
@@ -118,7 +118,7 @@ def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
                 continue
             moment = _moment(event, time, "rank_")
             same = groups.setdefault((moment.kind, moment.text, _attempt(event)), [])
-            for _, ranks, hosts in (each for each in same if abs(each[0].time - time) <= NEAR):
+            for _, ranks, hosts in (group for group in same if abs(group[0].time - time) <= NEAR):
                 ranks.append(rank)
                 hosts.add(moment.host)
                 break
@@ -139,7 +139,7 @@ def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
     ]
 
 
-def _moment(event: Mapping[str, Any], time: float, who: str) -> TimelineEvent:
+def _moment(event: Mapping[str, Any], time: float, prefix: str) -> TimelineEvent:
     kind = str(event.get("event") or "?")[:40]
     attempt = _attempt(event)
     text, bad = "", False
@@ -157,7 +157,7 @@ def _moment(event: Mapping[str, Any], time: float, who: str) -> TimelineEvent:
     else:
         bad = kind in ("warned", "told")
         text = str(event.get("text") or event.get("path") or event.get("about") or "")
-    return TimelineEvent(time, kind, _words(who + kind, kind), text, host=str(event.get("host") or ""), bad=bad)
+    return TimelineEvent(time, kind, _words(prefix + kind, kind), text, host=str(event.get("host") or ""), bad=bad)
 
 
 def _words(key: str, plain: str = "") -> str:
@@ -169,10 +169,10 @@ def _words(key: str, plain: str = "") -> str:
 
 def _is_skewed(first: Sequence[TimelineEvent], ranks: Sequence[TimelineEvent]) -> bool:
     """Return whether ranks began before their job, or the job before it was submitted."""
-    begun = {each.kind: each.time for each in reversed(first)}
+    begun = {event.kind: event.time for event in reversed(first)}
     submitted = begun.get("submitted", -math.inf)
     started = begun.get("started", -math.inf)
-    began = min((each.time for each in ranks if each.kind == "started"), default=math.inf)
+    began = min((event.time for event in ranks if event.kind == "started"), default=math.inf)
     return began < started - SKEW or (started > -math.inf and started < submitted - SKEW)
 
 

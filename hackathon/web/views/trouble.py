@@ -119,29 +119,29 @@ def says(kind: str, run: RunEntry, now: float) -> Says:
 
 
 def _says_failed(run: RunEntry, now: float) -> Says:
-    said = line(run.reason) or message("now.says_failed", state=state_word(run.state))
-    return said, message("now.advice_failed", run=line(run.id))
+    text = line(run.reason) or message("now.says_failed", state=state_word(run.state))
+    return text, message("now.advice_failed", run=line(run.id))
 
 
 def _says_waits(run: RunEntry, now: float) -> Says:
     kind = "never" if run.cause == "never_runs" else "held" if run.state == HELD else "waits"
-    said = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
+    text = message(f"now.says_{kind}", queue=line(run.queue) or line(run.cluster), age=age(now, since("waits", run)))
     reason = line(run.reason)
     advice = message(f"now.advice_{kind}", run=line(run.id), cluster=line(run.cluster))
-    return f"{said}: {reason}" if reason else said, advice
+    return f"{text}: {reason}" if reason else text, advice
 
 
 def _says_stands(run: RunEntry, now: float) -> Says:
     key = "now.says_stands" if run.progress and run.progress > (run.started or 0.0) else "now.says_silent"
     step = message("now.at_step", step=run.step) if run.step is not None else ""
-    said = message(key, age=age(now, since("stands", run)), step=step)
-    return said, message("now.advice_stands", run=line(run.id))
+    text = message(key, age=age(now, since("stands", run)), step=step)
+    return text, message("now.advice_stands", run=line(run.id))
 
 
 def _says_idle(run: RunEntry, now: float) -> Says:
     if run.gpus:
-        said = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
-        return said, message("now.advice_idle_gpu")
+        text = message("now.says_idle_gpu", percent=f"{run.gpu_percent:.0f}")
+        return text, message("now.advice_idle_gpu")
     return message("now.says_idle_cpu", percent=f"{run.cpu_percent:.0f}"), message("now.advice_idle_cpu")
 
 

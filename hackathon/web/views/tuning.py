@@ -96,16 +96,16 @@ def tuning_view(study: StudyRuns, memory: Memory) -> TuningView | None:
 def _trials(study: StudyRuns, memory: Memory) -> tuple[TuningPlan, list[Trial]]:
     runs: Sequence[RunEntry] = study.runs[:MOST]
     mark = tuple((run.id, run.state, run.progress) for run in runs)
-    kept = memory.recall("trials", study.key)
-    if kept is not None and kept[0] == mark:
-        plan, trials = kept[1]
+    cached = memory.recall("trials", study.key)
+    if cached is not None and cached[0] == mark:
+        plan, trials = cached[1]
         return plan, trials
     folder = Study(Path(study.project) / "studies" / study.id)
     plan = plan_of(folder)
     states = status([RunDirectory(folder.runs_folder / run.id) for run in runs], ask=False, write=False)
-    known = {run.id for run in runs}
-    found = trials_of(folder, plan, states, None)  # profiles of teams are not read for a page: nothing has a price
-    trials = [each for each in found if each.run is None or each.run.id in known]
+    ids = {run.id for run in runs}
+    candidates = trials_of(folder, plan, states, None)  # profiles of teams are not read for a page: nothing has a price
+    trials = [trial for trial in candidates if trial.run is None or trial.run.id in ids]
     memory.keep("trials", study.key, (mark, (plan, trials)), KEPT)
     return plan, trials
 
@@ -113,9 +113,9 @@ def _trials(study: StudyRuns, memory: Memory) -> tuple[TuningPlan, list[Trial]]:
 def view_of(plan: TuningPlan, trials: Sequence[Trial], keys: Mapping[str, str], more: int = 0) -> TuningView:
     """Return the view of trials; `keys`: run's id → key of its page."""
     head, rows = table(plan, trials)
-    numbered = {str(each.number): each for each in trials}
+    numbered = {str(trial.number): trial for trial in trials}
     first = best(trials, plan)
-    made = []
+    trial_rows = []
     for cells in rows:
         trial = numbered[cells[0]]
         # why a job failed may name hosts and people: its run's page tells, with what is masked there
@@ -123,39 +123,42 @@ def view_of(plan: TuningPlan, trials: Sequence[Trial], keys: Mapping[str, str], 
             message("tune.state_failed") if trial.progress.state == FAILED else state_text(trial)
         )
         key = keys.get(trial.run.id, "") if trial.run is not None else ""
-        made.append(TrialRow(tuple(line(cell, 80) for cell in cells[:-2]), key, trial is first))
-    told = [best_line(plan, trials), comparison_line(plan, trials), summary(plan, trials)]
+        trial_rows.append(TrialRow(tuple(line(cell, 80) for cell in cells[:-2]), key, trial is first))
+    sentences = [best_line(plan, trials), comparison_line(plan, trials), summary(plan, trials)]
     return TuningView(
         line(plan.objective.text, 120), plan.objective.more_is_better,
-        tuple((line(each.name, 60), line(each.text, 120)) for each in plan.space), plan.sampler, plan.stopper,
-        tuple(line(cell, 60) for cell in head[:-2]), tuple(made), tuple(line(each, 400) for each in told if each),
-        tuple(each for each in (coordinates(plan, trials), curves(plan, trials)) if each is not None), more,
+        tuple((line(dimension.name, 60), line(dimension.text, 120)) for dimension in plan.space),
+        plan.sampler, plan.stopper, tuple(line(cell, 60) for cell in head[:-2]), tuple(trial_rows),
+        tuple(line(text, 400) for text in sentences if text),
+        tuple(figure for figure in (coordinates(plan, trials), curves(plan, trials)) if figure is not None), more,
     )  # fmt: skip
 
 
 def _groups(trials: Iterable[Trial], first: Trial | None) -> Mapping[str, list[Trial]]:
-    found: dict[str, list[Trial]] = {"finished": [], "stopped": [], "running": [], "best": []}
-    for each in trials:
-        state = {FINISHED: "finished", STOPPED: "stopped", RUNNING: "running"}.get(each.progress.state)
-        if each is first:
-            found["best"].append(each)
+    groups: dict[str, list[Trial]] = {"finished": [], "stopped": [], "running": [], "best": []}
+    for trial in trials:
+        state = {FINISHED: "finished", STOPPED: "stopped", RUNNING: "running"}.get(trial.progress.state)
+        if trial is first:
+            groups["best"].append(trial)
         elif state is not None:
-            found[state].append(each)
-    return found
+            groups[state].append(trial)
+    return groups
 
 
 def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     """Return the picture of the trials' learning curves; None when none has two values."""
     first = best(trials, plan)
     usable = {
-        each.number: [(x, y) for x, y in each.progress.curve if math.isfinite(x) and abs(y) < LARGEST]
-        for each in trials
+        trial.number: [(x, y) for x, y in trial.progress.curve if math.isfinite(x) and abs(y) < LARGEST]
+        for trial in trials
     }
-    drawn = [each for each in trials if len(usable[each.number]) > 1]
+    drawn = [trial for trial in trials if len(usable[trial.number]) > 1]
     if not drawn:
         return None
-    drawn = sorted(drawn, key=lambda each: (each is not first, each.progress.state != RUNNING, each.number))[:CURVES]
-    longest = max(usable[each.number][-1][0] for each in drawn)
+    drawn = sorted(drawn, key=lambda trial: (trial is not first, trial.progress.state != RUNNING, trial.number))[
+        :CURVES
+    ]
+    longest = max(usable[trial.number][-1][0] for trial in drawn)
     unit, title = 1.0, message("tuning_page.axis_values")
     if plan.objective.kind != END:
         unit, title = (
@@ -163,15 +166,15 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
         )
     points = {
         name: [
-            {"x": x / unit, "y": y, "trial": each.number}
-            for each in group
-            for x, y in _thinned(usable[each.number])
+            {"x": x / unit, "y": y, "trial": trial.number}
+            for trial in group
+            for x, y in _thinned(usable[trial.number])
         ]
         for name, group in _groups(drawn, first).items()
     }  # fmt: skip
-    last: dict[int, dict[str, float]] = {int(each["trial"]): each for each in points["stopped"]}
+    last: dict[int, dict[str, float]] = {int(point["trial"]): point for point in points["stopped"]}
     points["ends"] = list(last.values())
-    values = [each["y"] for group in points.values() for each in group]
+    values = [point["y"] for group in points.values() for point in group]
     least, most = min(values), max(values)
     room = (most - least) * 0.06 or abs(most) * 0.1 or 1.0
     wide = least > 0 and most / least > 50
@@ -185,10 +188,10 @@ def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     heads += [message("tuning_page.values"), message("tuning_page.first"), message("tuning_page.last")]
     rows = tuple(
         (
-            str(each.number), message(f"tune.state_{each.progress.state}"), str(len(each.progress.curve)),
-            f"{usable[each.number][0][1]:.4g}", f"{usable[each.number][-1][1]:.4g}",
+            str(trial.number), message(f"tune.state_{trial.progress.state}"), str(len(trial.progress.curve)),
+            f"{usable[trial.number][0][1]:.4g}", f"{usable[trial.number][-1][1]:.4g}",
         )
-        for each in sorted(drawn, key=lambda each: each.number)
+        for trial in sorted(drawn, key=lambda trial: trial.number)
     )  # fmt: skip
     return Figure("trial-curves", message("tuning_page.curves"), _alt("curves", drawn, first), spec, tuple(heads), rows)
 
@@ -205,17 +208,17 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     None without a finished trial.
     """
     first = best(trials, plan)
-    results = [each.progress.value for each in trials if each.progress.state == FINISHED]
-    found = [value for value in results if value is not None and abs(value) < LARGEST]
-    if first is None or not found:
+    results = [trial.progress.value for trial in trials if trial.progress.state == FINISHED]
+    values = [value for value in results if value is not None and abs(value) < LARGEST]
+    if first is None or not values:
         return None
-    shown = plan.space[:AXES]
-    names = [line(each.name, 40) for each in shown]
+    axes = plan.space[:AXES]
+    names = [line(axis.name, 40) for axis in axes]
     result = message("tune.column_result")
     while result in names:
         result += " "
-    scale = Scale.of(found, plan.objective.more_is_better)
-    costs = [scale.cost(value) for value in found]
+    scale = Scale.of(values, plan.objective.more_is_better)
+    costs = [scale.cost(value) for value in values]
     low, high = min(costs), max(costs)
 
     def of_result(value: float) -> float:
@@ -224,35 +227,39 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
     lines: dict[str, list[dict[str, Any]]] = {}
     for group, members in _groups(trials, first).items():
         lines[group] = []
-        for each in members:
-            places = [
-                (name, place(axis, each.settings.get(axis.name))) for axis, name in zip(shown, names, strict=True)
+        for trial in members:
+            positions = [
+                (name, place(axis, trial.settings.get(axis.name))) for axis, name in zip(axes, names, strict=True)
             ]
-            value = each.progress.value
-            if each.progress.state == FINISHED and value is not None and abs(value) < LARGEST:
-                places.append((result, of_result(value)))
-            lines[group] += [{"axis": name, "y": y, "trial": each.number} for name, y in places if y is not None]
-    ends = [(name, text, y) for axis, name in zip(shown, names, strict=True) for text, y in ticks(axis)]
-    order = sorted(found, key=of_result)
+            value = trial.progress.value
+            if trial.progress.state == FINISHED and value is not None and abs(value) < LARGEST:
+                positions.append((result, of_result(value)))
+            lines[group] += [{"axis": name, "y": y, "trial": trial.number} for name, y in positions if y is not None]
+    ends = [(name, text, y) for axis, name in zip(axes, names, strict=True) for text, y in ticks(axis)]
+    order = sorted(values, key=of_result)
     ends += [
         (result, shown_value(plan.objective, order[-1]), 1.0),
         (result, shown_value(plan.objective, order[0]), 0.0),
     ]
     lines |= {"tops": [], "middles": [], "bottoms": []}
     for name, text, y in dict.fromkeys(ends):
-        where = "tops" if y == 1.0 else "bottoms" if y == 0.0 else "middles"
-        lines[where].append({"axis": name, "text": line(text, 24), "y": y})
+        edge = "tops" if y == 1.0 else "bottoms" if y == 0.0 else "middles"
+        lines[edge].append({"axis": name, "text": line(text, 24), "y": y})
     lines["axes"] = [{"axis": name, "y": 0.0, "top": 1.0} for name in (*names, result)]
     fills = {"axes": [*names, result], "room": WIDTH // (len(names) + 1) - 12}
     spec = filled(shipped("templates", "plots", "coordinates.vl.json"), fills, lines)
-    heads = (message("tune.column_trial"), *(line(each.name, 40) for each in plan.space), message("tune.column_result"))
-    drawn = [each for each in trials if each.progress.state not in (WAITING, FAILED)]
+    heads = (
+        message("tune.column_trial"),
+        *(line(dimension.name, 40) for dimension in plan.space),
+        message("tune.column_result"),
+    )
+    drawn = [trial for trial in trials if trial.progress.state not in (WAITING, FAILED)]
     rows = tuple(
         (
-            str(each.number), *(line(value_text(each.settings.get(axis.name, "–")), 40) for axis in plan.space),
-            shown_value(plan.objective, each.progress.value),
+            str(trial.number), *(line(value_text(trial.settings.get(axis.name, "–")), 40) for axis in plan.space),
+            shown_value(plan.objective, trial.progress.value),
         )
-        for each in drawn
+        for trial in drawn
     )  # fmt: skip
     title = message("tuning_page.coordinates")
     return Figure("trial-coordinates", title, _alt("coordinates", drawn, first), spec, heads, rows)
@@ -261,8 +268,10 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
 def place(axis: Dimension, value: object) -> float | None:
     """Return where a value lies on its axis, 0 at the bottom and 1 at the top; None for one that is not on it."""
     if axis.kind == CHOICE:
-        there = [number for number, each in enumerate(axis.choices) if each == value and type(each) is type(value)]
-        return None if not there else there[0] / (len(axis.choices) - 1) if len(axis.choices) > 1 else 0.5
+        indices = [
+            number for number, choice in enumerate(axis.choices) if choice == value and type(choice) is type(value)
+        ]
+        return None if not indices else indices[0] / (len(axis.choices) - 1) if len(axis.choices) > 1 else 0.5
     number = finite(value)
     if number is None:
         return None
@@ -281,7 +290,7 @@ def ticks(axis: Dimension) -> list[tuple[str, float]]:
     """Return the texts at an axis and where they stand: all choices up to eight, else both ends."""
     if axis.kind == CHOICE:
         values = axis.choices if len(axis.choices) <= 8 else (axis.choices[0], axis.choices[-1])
-        return [(value_text(each), at) for each in values if (at := place(axis, each)) is not None]
+        return [(value_text(choice), at) for choice in values if (at := place(axis, choice)) is not None]
     low, high = axis.at(0.0), axis.at(1.0)
     return [(value_text(low), 0.0), (value_text(high), 1.0)] if low != high else [(value_text(low), 0.5)]
 

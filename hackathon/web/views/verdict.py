@@ -69,7 +69,7 @@ def verdict(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> Verdic
     What its owner's toolkit kept, else what the index has; only a failure of which neither knows a cause is looked at
     here, where the page is live and the logs are small.
     """
-    told = (summary.told or {}).get(language())
+    cause = (summary.told or {}).get(language())
     if summary.state not in (*OPEN, CREATED, SUCCEEDED):
         from hackathon.diagnosis.cache import kept
 
@@ -77,19 +77,19 @@ def verdict(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> Verdic
         finding = kept(run)
         if finding is not None:
             return Verdict((_found(finding),))
-        if told is None and source.live and _small(inside):
+        if cause is None and source.live and _small(inside):
             diagnosis = _diagnosis(source, summary, run, inside)
             if diagnosis is not None:
                 return _of(diagnosis)
-    if told is None:
+    if cause is None:
         return Verdict()
-    root = Found("root", _part(summary.part), told.message, told.place, told.evidence, told.advice, told.causes)
+    root = Found("root", _part(summary.part), cause.message, cause.place, cause.evidence, cause.advice, cause.causes)
     return Verdict((root,))
 
 
-def without_lines(found: Verdict) -> Verdict:
+def without_lines(verdict: Verdict) -> Verdict:
     """Return a verdict without lines of logs, for pages that may not show any."""
-    return Verdict(tuple(replace(each, evidence="") for each in found.findings))
+    return Verdict(tuple(replace(finding, evidence="") for finding in verdict.findings))
 
 
 def _small(inside: GuardedFolder) -> bool:
@@ -103,28 +103,28 @@ def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: Gu
     from hackathon.runs.status import status
 
     key = (str(run.path), language(), summary.state, *inside.facts(("logs", "events", "final.json")))
-    known: Diagnosis | None = source.memory.recall("diagnoses", key)
-    if known is not None:
-        return known
+    cached: Diagnosis | None = source.memory.recall("diagnoses", key)
+    if cached is not None:
+        return cached
     # not the project's own rules: nothing can end a search that does not end in this thread
     folders = [source.event_folder] if source.event_folder else []
     try:
         state = status([run], ask=False, write=False)[0]
         rules = source.memory.recall("rules", "") or HeldRules()
         source.memory.keep("rules", "", rules, 1)
-        with rules.used(folders) as held:
-            found = diagnose_run(run, state, rules=held, folders=folders)
+        with rules.used(folders) as rule_set:
+            diagnosis = diagnose_run(run, state, rules=rule_set, folders=folders)
     except (HackathonError, OSError, ValueError):
         return None
-    source.memory.keep("diagnoses", key, found, KEPT)
-    return found
+    source.memory.keep("diagnoses", key, diagnosis, KEPT)
+    return diagnosis
 
 
 def _of(diagnosis: "Diagnosis") -> Verdict:
     from hackathon.diagnosis.show import place
 
-    unknown = () if diagnosis.root else tuple((place(each), each.text) for each in diagnosis.unknown)
-    return Verdict(tuple(_found(each) for each in _first(diagnosis.findings)), unknown)
+    unknown = () if diagnosis.root else tuple((place(evidence), evidence.text) for evidence in diagnosis.unknown)
+    return Verdict(tuple(_found(finding) for finding in _first(diagnosis.findings)), unknown)
 
 
 def _first(findings: "Sequence[Finding]") -> "Sequence[Finding]":
@@ -143,7 +143,7 @@ def _found(finding: "Finding") -> Found:
         evidence.text if evidence else "",
         finding.advice,
         finding.causes,
-        tuple(each for each in finding.references if each.startswith(("https://", "http://"))),
+        tuple(address for address in finding.references if address.startswith(("https://", "http://"))),
     )
 
 
