@@ -17,6 +17,8 @@ import torch
 from torch import nn
 
 STEPS = 3
+FUNCTIONAL = ("drop_rate", "dropout", "attention_dropout", "activation_dropout")
+"""Attributes of modules that call dropout as a function."""
 Example = tuple[nn.Module, Any, Callable[..., Any] | None]
 """Model, batch of a step, loss."""
 
@@ -113,8 +115,9 @@ def compared(make: Callable[[], Example]) -> dict[str, Any]:
         for name in ("drop_prob", "dropout_p", "p") if type(item).__name__ in ("DropPath", "StochasticDepth") else ():
             if hasattr(item, name):
                 setattr(item, name, 0.0)
-        if hasattr(item, "drop_rate"):  # timm's, for dropout as a function
-            item.drop_rate = 0.0
+        for name in FUNCTIONAL:
+            if isinstance(getattr(item, name, None), float):
+                setattr(item, name, 0.0)
     state = copy.deepcopy(model.state_dict())  # with the versions of its modules, which a model may ask for
     begin = time.monotonic()
     parallel = AutoParallel(model, loss=loss, optimizer=sgd, example=batch, micro_batches=1, seed=0)
@@ -124,7 +127,7 @@ def compared(make: Callable[[], Example]) -> dict[str, Any]:
     plain = make()[0]
     plain.load_state_dict(state)
     for one, other in zip(plain.modules(), model.modules(), strict=True):
-        for name in ("p", "drop_prob", "dropout_p", "drop_rate"):
+        for name in ("p", "drop_prob", "dropout_p", *FUNCTIONAL):
             if isinstance(getattr(other, name, None), float):
                 setattr(one, name, getattr(other, name))
     plain.train()
