@@ -25,13 +25,13 @@ class AdvisedSizes:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `advice` in the JSON of a prediction."""
-        found = {"largest": self.largest, "cheapest": self.cheapest}
-        sizes = {key: each and {"processes": each[0], "efficiency": each[1]} for key, each in found.items()}
+        pairs = {"largest": self.largest, "cheapest": self.cheapest}
+        sizes = {key: pair and {"processes": pair[0], "efficiency": pair[1]} for key, pair in pairs.items()}
         return {"target": TARGET, **sizes}
 
 
 def advice(
-    series: Series, rows: Sequence[MeasuredSize], asked: Sequence[int], others: Sequence[Series] = (),
+    series: Series, rows: Sequence[MeasuredSize], candidates: Sequence[int], studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> AdvisedSizes:  # fmt: skip
     """Return what is advised among the sizes asked for, the measured ones and doublings up to the largest of them.
@@ -39,12 +39,12 @@ def advice(
     `rows`: those that count.
     """
     per_node = series.per_node
-    sizes = {*asked, *(row.processes for row in rows)}
+    sizes = {*candidates, *(row.processes for row in rows)}
     step, top = per_node or rows[0].processes, max(sizes)
     sizes |= {step << power for power in range(MOST) if step << power <= top}
     left_out = {row.processes for row in series.rows} - {row.processes for row in rows}
     costs = {
-        size: math.exp(outlook(series, rows, size, others, physics).log_cost)
+        size: math.exp(outlook(series, rows, size, studies, physics).log_cost)
         for size in sorted(sizes)
         if size >= rows[0].processes and size not in left_out
     }
@@ -53,8 +53,8 @@ def advice(
     good = [size for size, efficiency in efficiencies.items() if efficiency >= TARGET]
 
     def paid(size: int) -> float:
-        held = math.ceil(size / per_node) * per_node if per_node else size
-        return costs[size] * held / size
+        occupied = math.ceil(size / per_node) * per_node if per_node else size
+        return costs[size] * occupied / size
 
     cheapest = min(costs, key=lambda size: (round(math.log(paid(size)), 6), size))
     return AdvisedSizes((good[-1], efficiencies[good[-1]]) if good else None, (cheapest, efficiencies[cheapest]))

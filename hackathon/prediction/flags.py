@@ -28,7 +28,7 @@ def flags(series: Series) -> list[Flag]:
     from the smallest size on, more than once, is super-linear, not wrong.
     """
     rows = list(series.rows)
-    found = list(series.duplicates)
+    marks = list(series.duplicates)
     falls = _falls(rows)
     outlier: int | None = None
     steadily = len(falls) > 1 and falls == list(range(len(falls)))  # the cost falls from the smallest size on
@@ -40,40 +40,40 @@ def flags(series: Series) -> list[Flag]:
             outlier = mending[0] or None
         else:
             named = mending or sorted({number for fall in falls for number in (fall, fall + 1)})
-            found += [Flag(rows[n].processes, "inconsistent", _deviation(rows, n)) for n in named]
+            marks += [Flag(rows[n].processes, "inconsistent", _deviation(rows, n)) for n in named]
     if outlier is not None:
         size = _deviation(rows, outlier)
-        found.append(Flag(rows[outlier].processes, OUTLIERS[size > 0], size))
+        marks.append(Flag(rows[outlier].processes, OUTLIERS[size > 0], size))
         rows.pop(outlier)
     if not rows:
-        return found
-    named_rows = {flag.processes for flag in found if flag.kind == "inconsistent"}
+        return marks
+    named_rows = {flag.processes for flag in marks if flag.kind == "inconsistent"}
     base = rows[0]
     for before, row in itertools.pairwise(rows):
         excess = base.cost / row.cost - 1
         if excess > max(SUPER_LINEAR, _allowed(base, row)) and row.processes not in named_rows:
-            found.append(Flag(row.processes, "superlinear", excess))
+            marks.append(Flag(row.processes, "superlinear", excess))
         if row.rate < before.rate * (1 - _allowed(before, row)):
-            found.append(Flag(row.processes, "retrograde", row.rate / before.rate - 1))
-    return sorted(found, key=lambda flag: flag.processes)
+            marks.append(Flag(row.processes, "retrograde", row.rate / before.rate - 1))
+    return sorted(marks, key=lambda flag: flag.processes)
 
 
-def good_rows(series: Series, found: Sequence[Flag]) -> tuple[MeasuredSize, ...]:
+def good_rows(series: Series, marks: Sequence[Flag]) -> tuple[MeasuredSize, ...]:
     """Return the rows that are no outliers."""
-    bad = outliers(found)
+    bad = outliers(marks)
     return tuple(row for row in series.rows if row.processes not in bad)
 
 
-def outliers(found: Sequence[Flag]) -> frozenset[int]:
+def outliers(marks: Sequence[Flag]) -> frozenset[int]:
     """Return the sizes whose rows are outliers."""
-    return frozenset(flag.processes for flag in found if flag.kind in OUTLIERS)
+    return frozenset(flag.processes for flag in marks if flag.kind in OUTLIERS)
 
 
-def _allowed(one: MeasuredSize, other: MeasuredSize) -> float:
+def _allowed(first: MeasuredSize, second: MeasuredSize) -> float:
     """Return the relative difference of two rows that is not told."""
-    if one.deviation is None or other.deviation is None or min(one.repeats, other.repeats) < REPEATS:
+    if first.deviation is None or second.deviation is None or min(first.repeats, second.repeats) < REPEATS:
         return FALL
-    noise = math.hypot(one.deviation / math.sqrt(one.repeats), other.deviation / math.sqrt(other.repeats))
+    noise = math.hypot(first.deviation / math.sqrt(first.repeats), second.deviation / math.sqrt(second.repeats))
     return max(LEAST, SIGMAS * noise)
 
 

@@ -68,42 +68,44 @@ class Forecast:
     @property
     def predictions(self) -> list[dict[str, Any]]:
         """One entry for each size, as JSON."""
-        found: list[dict[str, Any]] = self.json["predictions"]
-        return found
+        entries: list[dict[str, Any]] = self.json["predictions"]
+        return entries
 
 
-def forecast(series: Series, sizes: Sequence[int], known: Knowledge = ALONE, *, advise: bool = True) -> Forecast:
+def forecast(series: Series, sizes: Sequence[int], knowledge: Knowledge = ALONE, *, advise: bool = True) -> Forecast:
     """Return the predictions at `sizes`; with `advise` also the next run that would help most.
 
     Raises RequestError when no row can be used.
     """
     if max(sizes) > LARGEST:
         raise RequestError("predict.too_large", processes=max(sizes), limit=LARGEST)
-    series = series.placed(known.per_node)
-    found = flags(series)
-    series = replace(series, outliers=outliers(found))
-    rows = good_rows(series, found)
+    series = series.placed(knowledge.per_node)
+    marks = flags(series)
+    series = replace(series, outliers=outliers(marks))
+    rows = good_rows(series, marks)
     if not rows:
         raise RequestError("predict.no_good_row", series=series.name or "–")
-    looks = {size: outlook(series, rows, size, known.others, known.physics) for size in dict.fromkeys(sizes)}
-    general = _general(series, found)
-    if known.others and not series.kin.cluster and len({each.kin.cluster for each in known.others}) > 1:
+    looks = {size: outlook(series, rows, size, knowledge.others, knowledge.physics) for size in dict.fromkeys(sizes)}
+    general = _general(series, marks)
+    if knowledge.others and not series.kin.cluster and len({study.kin.cluster for study in knowledge.others}) > 1:
         general.append(_warning("cluster-unknown"))
-    predictions = [_entry(series, rows, found, size, look, known, general) for size, look in looks.items()]
+    predictions = [_entry(series, rows, marks, size, look, knowledge, general) for size, look in looks.items()]
     open_sizes = [size for size, look in looks.items() if look.basis != MEASURED]
-    advised = next_run(series, rows, max(open_sizes), known.others, known.physics) if advise and open_sizes else None
-    best = advice(series, rows, list(looks), known.others, known.physics) if advise else None
-    told = {
+    advised = (
+        next_run(series, rows, max(open_sizes), knowledge.others, knowledge.physics) if advise and open_sizes else None
+    )
+    best = advice(series, rows, list(looks), knowledge.others, knowledge.physics) if advise else None
+    document = {
         "schema_version": SCHEMA_VERSION,
         "series": series.name,
         "base_processes": rows[0].processes,
         "predictions": predictions,
-        "flags": [flag.to_json() for flag in found],
+        "flags": [flag.to_json() for flag in marks],
         "next_run": advised.to_json() if advised is not None else None,
         "advice": best.to_json() if best is not None else None,
         "beside": beside(series, rows, list(looks)) if len(rows) > 1 else _constant(series, rows, list(looks)),
     }
-    return Forecast(series, rows, tuple(found), told)
+    return Forecast(series, rows, tuple(marks), document)
 
 
 def _constant(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]) -> dict[str, list[float | None]]:
@@ -113,16 +115,16 @@ def _constant(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]
 
 
 def _entry(
-    series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook, known: Knowledge,
+    series: Series, rows: Sequence[MeasuredSize], marks: Sequence[Flag], size: int, look: Outlook, knowledge: Knowledge,
     general: Sequence[str],
 ) -> dict[str, Any]:  # fmt: skip
     cost = math.exp(look.log_cost)
     ends = [series.value(size / math.exp(bound), size) for bound in look.bounds]
     value = look.row.value if look.row and look.row.value is not None else series.value(size / cost, size)
     nodes = look.row.nodes if look.row else math.ceil(size / series.per_node) if series.per_node else None
-    unknown = _not_validated(series, rows, found, size, look)
-    trained = _training(series, known, size, ValueRange(value, min(ends), max(ends)), nodes)
-    seconds, tokens = (known.price or _own_time(series))(size, cost / rows[0].cost, nodes)
+    unknown = _not_validated(series, rows, marks, size, look)
+    trained = _training(series, knowledge, size, ValueRange(value, min(ends), max(ends)), nodes)
+    seconds, tokens = (knowledge.price or _own_time(series))(size, cost / rows[0].cost, nodes)
     return {
         "processes": size,
         "value": value,
@@ -135,9 +137,9 @@ def _entry(
         "tokens": tokens,
         "shapes": [{"name": name, "weight": weight} for name, weight in weights(look.components).items()],
         "warnings": [
-            *_warnings(series, rows, size, look, known),
+            *_warnings(series, rows, size, look, knowledge),
             *([_range_warning(unknown)] if unknown not in (None, MEASURED) else []),
-            *_batch_warning(trained, known.goal),
+            *_batch_warning(trained, knowledge.goal),
             *general,
         ],
         "training": trained.to_json() if trained is not None else None,
@@ -145,14 +147,14 @@ def _entry(
 
 
 def _not_validated(
-    series: Series, rows: Sequence[MeasuredSize], found: Sequence[Flag], size: int, look: Outlook
+    series: Series, rows: Sequence[MeasuredSize], marks: Sequence[Flag], size: int, look: Outlook
 ) -> str | None:
     """Return why nobody knows how often such an interval holds; None where studies of other sources confirmed it."""
     reasons = {
         MEASURED: look.basis == MEASURED,
         "boundary": look.crossing and look.basis not in (HISTORY, PHYSICS),
         "simulated": look.basis == PHYSICS,
-        "rows": any(flag.kind in CONTRADICTING for flag in found),
+        "rows": any(flag.kind in CONTRADICTING for flag in marks),
         "few": look.basis != HISTORY and len(rows) < LEAST_ROWS,
         "below": size < rows[0].processes,
         "strong": series.mode == STRONG,
@@ -166,25 +168,27 @@ def _range_warning(reason: str | None) -> str:
     return f"not-validated: {message(f'predict.range_{reason}')}"
 
 
-def _training(series: Series, known: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
+def _training(series: Series, knowledge: Knowledge, size: int, value: ValueRange, nodes: int | None) -> Training | None:
     """Return how long a training takes at a size; None when nobody asked, or its steps are not known."""
-    goal = known.goal
+    goal = knowledge.goal
     if goal is None:
         return None
     batch, epoch = goal.batch_at(size), goal.epoch or 1.0
-    rates = sorted(series.samples_per_second(each, size, batch, epoch) for each in (value.low, value.high))
+    rates = sorted(series.samples_per_second(bound, size, batch, epoch) for bound in (value.low, value.high))
     rate = ValueRange(series.samples_per_second(value.value, size, batch, epoch), rates[0], rates[1])
-    if not all(0 < each < math.inf for each in (rate.low, rate.value, rate.high)):
+    if not all(0 < number < math.inf for number in (rate.low, rate.value, rate.high)):
         return None
-    return training(goal, size, rate, known.tokens(nodes) if known.tokens is not None and nodes else None)
+    return training(goal, size, rate, knowledge.tokens(nodes) if knowledge.tokens is not None and nodes else None)
 
 
 def _batch_warning(trained: Training | None, goal: Goal | None) -> list[str]:
     """Return what is not known about the samples that a training needs at its batch."""
     if trained is None or goal is None:
         return []
-    kept = trained.basis == GIVEN and goal.critical is None and goal.batch_at(trained.processes) > goal.needs[0].batch
-    return [_warning("batch-range")] if trained.basis == RANGE else [_warning("epochs-kept")] if kept else []
+    unchanged = (
+        trained.basis == GIVEN and goal.critical is None and goal.batch_at(trained.processes) > goal.needs[0].batch
+    )
+    return [_warning("batch-range")] if trained.basis == RANGE else [_warning("epochs-kept")] if unchanged else []
 
 
 def _own_time(series: Series) -> Price:
@@ -200,11 +204,11 @@ def _own_time(series: Series) -> Price:
     return price
 
 
-def _general(series: Series, found: Sequence[Flag]) -> list[str]:
+def _general(series: Series, marks: Sequence[Flag]) -> list[str]:
     """Return the warnings that hold for every size."""
-    told = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
+    warnings = [f"{note}: {message(f'predict.warning_{note.replace(chr(45), chr(95))}')}" for note in series.notes]
     kinds: dict[str, list[int]] = {}
-    for flag in found:
+    for flag in marks:
         kinds.setdefault(flag.kind, []).append(flag.processes)
     outliers = sorted(kinds.get("slow", []) + kinds.get("fast", []))
     for name, sizes in (
@@ -212,35 +216,37 @@ def _general(series: Series, found: Sequence[Flag]) -> list[str]:
         ("super-linear", kinds.get("superlinear")),
     ):  # fmt: skip
         if sizes:
-            told.append(_warning(name, rows=", ".join(map(str, sizes))))
-    return told
+            warnings.append(_warning(name, rows=", ".join(map(str, sizes))))
+    return warnings
 
 
-def _warnings(series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook, known: Knowledge) -> list[str]:
+def _warnings(
+    series: Series, rows: Sequence[MeasuredSize], size: int, look: Outlook, knowledge: Knowledge
+) -> list[str]:
     """Return what must be known about one prediction: `id: sentence`."""
-    told: list[str] = []
+    warnings: list[str] = []
     largest = rows[-1].processes
     if look.basis == MEASURED:
-        return told
+        return warnings
     if look.crossing:
         text = "predict.boundary_measured" if look.basis == PHYSICS else "predict.warning_node_boundary"
-        told.append(f"node-boundary: {message(text, per_node=series.per_node or 0)}")
+        warnings.append(f"node-boundary: {message(text, per_node=series.per_node or 0)}")
     elif series.per_node is None:
-        told.append(_warning("node-boundary-unknown"))
+        warnings.append(_warning("node-boundary-unknown"))
     if look.basis == BASELINE:
-        told.append(_warning("one-row" if len(rows) == 1 else "below", processes=rows[0].processes))
+        warnings.append(_warning("one-row" if len(rows) == 1 else "below", processes=rows[0].processes))
     if look.basis == PHYSICS:
-        whole = known.physics is not None and known.physics.whole
-        told.append(_warning("physics-step" if whole else "physics"))
-    physics = known.physics
+        complete = knowledge.physics is not None and knowledge.physics.whole
+        warnings.append(_warning("physics-step" if complete else "physics"))
+    physics = knowledge.physics
     sends = physics is not None and physics.gradient_bytes and physics.batch
     if sends and physics is not None and look.basis in (IN_NODE, ACROSS_NODES, BASELINE) and size > rows[0].processes:
-        told.append(_warning("network-unknown", cluster=series.kin.cluster or "NAME"))
+        warnings.append(_warning("network-unknown", cluster=series.kin.cluster or "NAME"))
     if size > FAR * largest:
-        told.append(_warning("extrapolation", times=f"{size / largest:.3g}", largest=largest))
+        warnings.append(_warning("extrapolation", times=f"{size / largest:.3g}", largest=largest))
     if rows[0].cost / math.exp(look.log_cost) < TARGET:
-        told.append(_warning("below-target", percent=f"{100 * TARGET:.0f}"))
-    return told
+        warnings.append(_warning("below-target", percent=f"{100 * TARGET:.0f}"))
+    return warnings
 
 
 def _warning(name: str, **values: object) -> str:

@@ -35,7 +35,7 @@ class Wish:
     @property
     def asks(self) -> bool:
         """Whether the time of a training is asked for."""
-        return any(each is not None for each in (self.epochs, self.samples, self.critical, self.target))
+        return any(number is not None for number in (self.epochs, self.samples, self.critical, self.target))
 
 
 NO_WISH = Wish()
@@ -50,9 +50,9 @@ def goal_asked(wish: Wish, mode: str, base: int, batch: float | None) -> Goal | 
         return None
     own = wish.batch or batch
     weak = mode != STRONG
-    known = own or 1.0
-    need = Need(known * base if weak else known, wish.epochs * wish.samples)
-    return Goal((need,), known, weak, own is not None, wish.samples, wish.critical, given=True)
+    size = own or 1.0
+    need = Need(size * base if weak else size, wish.epochs * wish.samples)
+    return Goal((need,), size, weak, own is not None, wish.samples, wish.critical, given=True)
 
 
 def goal_measured(
@@ -90,12 +90,12 @@ def _need(run: RunEntry, check: RecordedCheck) -> Need | None:
 
 def epoch_samples(runs: Iterable[RunEntry]) -> float | None:
     """Return the samples of an epoch, by the newest run that told how many epochs it did."""
-    found = None
+    samples = None
     for run in runs:
         epochs = dict(run.numbers).get(EPOCHS)
         if epochs is not None and math.isfinite(epochs) and epochs >= 1 and run.work and run.step:
-            found = run.work * run.step / epochs
-    return found
+            samples = run.work * run.step / epochs
+    return samples
 
 
 def alike(series: Sequence[Sequence[RunEntry]]) -> Iterator[list[RunEntry]]:

@@ -33,15 +33,15 @@ class Recollection:
 
 
 def recall(
-    own: Series, rows: Sequence[MeasuredSize], anchor: MeasuredSize, target: MeasuredSize, others: Sequence[Series]
+    own: Series, rows: Sequence[MeasuredSize], anchor: MeasuredSize, target: MeasuredSize, studies: Sequence[Series]
 ) -> Recollection | None:
     """Return the cost at `target` by what others lost from the size of `anchor`, an own row, to it; None without any.
 
     Studies of another cluster, of another mode, and this study itself are left out; a study counts by the words that
     its model's name shares with this one's, its framework and its loss inside a node.
     """
-    found: list[tuple[float, Component, str]] = []
-    for other in others:
+    entries: list[tuple[float, Component, str]] = []
+    for other in studies:
         if _stranger(own, other):
             continue
         their = good_rows(other, flags(other))
@@ -52,13 +52,13 @@ def recall(
         deviation = math.hypot(NOISE, PART * value) * (1.0 if reached else BEYOND)
         weight = _kinship(own, other) - _difference(rows, their)
         name = other.name or other.kin.model or ""
-        found.append((weight, Component(0.0, math.log(anchor.cost) + value, deviation, HISTORY), name))
-    if not found:
+        entries.append((weight, Component(0.0, math.log(anchor.cost) + value, deviation, HISTORY), name))
+    if not entries:
         return None
-    found.sort(key=lambda each: -each[0])
-    top = found[0][0]
-    parts = [Component(math.exp(w - top), part.log_cost, part.deviation, HISTORY) for w, part, _ in found]
-    return Recollection(tuple(scaled(parts)), tuple(name for _, _, name in found))
+    entries.sort(key=lambda entry: -entry[0])
+    top = entries[0][0]
+    parts = [Component(math.exp(w - top), part.log_cost, part.deviation, HISTORY) for w, part, _ in entries]
+    return Recollection(tuple(scaled(parts)), tuple(name for _, _, name in entries))
 
 
 def _stranger(own: Series, other: Series) -> bool:
@@ -75,18 +75,18 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _kinship(one: Series, other: Series) -> float:
+def _kinship(own: Series, other: Series) -> float:
     """Return the logarithm of a study's weight by names; a series without a model goes by its own name."""
-    words = [set(_WORD.findall((each.kin.model or each.name or "").casefold())) for each in (one, other)]
+    words = [set(_WORD.findall((study.kin.model or study.name or "").casefold())) for study in (own, other)]
     both = words[0] | words[1]
     shared = len(words[0] & words[1]) / len(both) if both else 0.0
-    same = bool(one.kin.framework) and _plain(one.kin.framework) == _plain(other.kin.framework)
+    same = bool(own.kin.framework) and _plain(own.kin.framework) == _plain(other.kin.framework)
     return MODEL * shared + FRAMEWORK * same
 
 
 def _difference(rows: Sequence[MeasuredSize], their: Sequence[MeasuredSize]) -> float:
     """Return how far the losses inside one node lie apart, in units of LOSS; 0 where either is not known."""
-    losses = [_inside(each) for each in (rows, their)]
+    losses = [_inside(sizes) for sizes in (rows, their)]
     if losses[0] is None or losses[1] is None:
         return 0.0
     return min(6.0, abs(losses[0] - losses[1]) / LOSS)

@@ -17,24 +17,24 @@ def beside(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]) -
     """
     base, last = rows[0].processes, rows[-1]
     multiples = [row.processes / base for row in rows]
-    found: dict[str, list[float | None]] = {}
-    ones = [1.0] * len(rows)
+    values: dict[str, list[float | None]] = {}
+    constant = [1.0] * len(rows)
     linear = [n - 1 for n in multiples]
     quadratic = [n * (n - 1) for n in multiples]
-    for law, columns in (("amdahl", [ones, linear]), ("usl", [ones, linear, quadratic])):
+    for law, columns in (("amdahl", [constant, linear]), ("usl", [constant, linear, quadratic])):
         relative = [[x / row.cost for x, row in zip(column, rows, strict=True)] for column in columns]
-        fit = non_negative(relative, ones)
-        found[law] = []
+        fit = non_negative(relative, constant)
+        values[law] = []
         for size in sizes:
             n = size / base
             cost = fit.value([1.0, n - 1, n * (n - 1)][: len(columns)]) if fit else 0.0
-            found[law].append(series.value(size / cost, size) if cost > 0 else None)
+            values[law].append(series.value(size / cost, size) if cost > 0 else None)
     per_process = [1 / row.cost for row in rows]
     shrinking = [1 / n for n in multiples]
-    fit = non_negative([[x / y for x, y in zip(c, per_process, strict=True)] for c in (ones, shrinking)], ones)
-    found["gustafson"] = []
+    fit = non_negative([[x / y for x, y in zip(c, per_process, strict=True)] for c in (constant, shrinking)], constant)
+    values["gustafson"] = []
     for size in sizes:
         rate = size * fit.value([1.0, base / size]) if fit else 0.0
-        found["gustafson"].append(series.value(rate, size) if rate > 0 else None)
-    found["constant_efficiency"] = [series.value(size / last.cost, size) for size in sizes]
-    return {law: found[law] for law in LAWS}
+        values["gustafson"].append(series.value(rate, size) if rate > 0 else None)
+    values["constant_efficiency"] = [series.value(size / last.cost, size) for size in sizes]
+    return {law: values[law] for law in LAWS}

@@ -30,9 +30,9 @@ class Fit:
         """Return xᵀ(XᵀX)⁻¹x: the variance of the fitted height, in units of that of one row."""
         solved: list[float] = []
         for i, column in enumerate(self.used):
-            known = math.fsum(self.triangle[j][i] * solved[j] for j in range(i))
-            solved.append((at[column] - known) / self.triangle[i][i])
-        return math.fsum(each * each for each in solved)
+            total = math.fsum(self.triangle[j][i] * solved[j] for j in range(i))
+            solved.append((at[column] - total) / self.triangle[i][i])
+        return math.fsum(part * part for part in solved)
 
 
 def least_squares(columns: Sequence[Sequence[float]], heights: Sequence[float]) -> Fit | None:
@@ -49,21 +49,23 @@ def least_squares(columns: Sequence[Sequence[float]], heights: Sequence[float]) 
                 part = math.fsum(a * b for a, b in zip(direction, left, strict=True))
                 rows[i][number] += part
                 left = [a - part * b for a, b in zip(left, direction, strict=True)]
-        length, whole = (math.sqrt(math.fsum(a * a for a in each)) for each in (left, column))
-        if length <= TOLERANCE * whole or not length:
+        length, scale = (math.sqrt(math.fsum(a * a for a in vector)) for vector in (left, column))
+        if length <= TOLERANCE * scale or not length:
             return None
         rows[number][number] = length
         basis.append([a / length for a in left])
     shares = [math.fsum(a * b for a, b in zip(direction, heights, strict=True)) for direction in basis]
-    found = [0.0] * len(columns)
+    coefficients = [0.0] * len(columns)
     for i in reversed(range(len(columns))):
-        found[i] = (shares[i] - math.fsum(rows[i][j] * found[j] for j in range(i + 1, len(columns)))) / rows[i][i]
+        coefficients[i] = (
+            shares[i] - math.fsum(rows[i][j] * coefficients[j] for j in range(i + 1, len(columns)))
+        ) / rows[i][i]
     left = [
-        y - math.fsum(c * x for c, x in zip(found, line, strict=True))
+        y - math.fsum(c * x for c, x in zip(coefficients, line, strict=True))
         for y, *line in zip(heights, *columns, strict=True)
     ]
-    residual = math.fsum(each * each for each in left)
-    return Fit(tuple(found), residual, tuple(range(len(columns))), tuple(map(tuple, rows)))
+    residual = math.fsum(error * error for error in left)
+    return Fit(tuple(coefficients), residual, tuple(range(len(columns))), tuple(map(tuple, rows)))
 
 
 def non_negative(columns: Sequence[Sequence[float]], heights: Sequence[float]) -> Fit | None:
@@ -76,12 +78,12 @@ def non_negative(columns: Sequence[Sequence[float]], heights: Sequence[float]) -
     numbers = range(len(columns))
     for count in range(1, len(columns) + 1):
         for chosen in combinations(numbers, count):
-            found = least_squares([columns[i] for i in chosen], heights)
-            if found is None or min(found.coefficients) < 0:
+            fit = least_squares([columns[i] for i in chosen], heights)
+            if fit is None or min(fit.coefficients) < 0:
                 continue
-            if best is None or found.residual < best.residual * (1 - 1e-12):
-                whole = [0.0] * len(columns)
-                for i, coefficient in zip(chosen, found.coefficients, strict=True):
-                    whole[i] = coefficient
-                best = Fit(tuple(whole), found.residual, chosen, found.triangle)
+            if best is None or fit.residual < best.residual * (1 - 1e-12):
+                coefficients = [0.0] * len(columns)
+                for i, coefficient in zip(chosen, fit.coefficients, strict=True):
+                    coefficients[i] = coefficient
+                best = Fit(tuple(coefficients), fit.residual, chosen, fit.triangle)
     return best

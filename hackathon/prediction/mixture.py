@@ -40,16 +40,21 @@ def mixture(candidates: Iterable[ShapeFit], least_noise: float = 0.0) -> list[Co
     """
     noises = [noise for noise in NOISES if noise >= least_noise] or [max(NOISES[-1], least_noise)]
     before = [_before(noise) for noise in noises]
-    found: list[Component] = []
-    for each in candidates:
-        free = each.rows - each.parameters
-        fixed = math.log(each.prior) - each.parameters * math.log(RANGE)
+    components: list[Component] = []
+    for candidate in candidates:
+        free = candidate.rows - candidate.parameters
+        fixed = math.log(candidate.prior) - candidate.parameters * math.log(RANGE)
         for noise, prior in zip(noises, before, strict=True):
-            likelihood = fixed + prior - free * math.log(noise) - each.residual / (2 * noise * noise)
-            deviation = noise * math.sqrt(1 + each.leverage)
-            found.append(Component(likelihood, each.log_cost, deviation, each.name))
-    top = max(each.weight for each in found)
-    return scaled([Component(math.exp(each.weight - top), each.log_cost, each.deviation, each.name) for each in found])
+            likelihood = fixed + prior - free * math.log(noise) - candidate.residual / (2 * noise * noise)
+            deviation = noise * math.sqrt(1 + candidate.leverage)
+            components.append(Component(likelihood, candidate.log_cost, deviation, candidate.name))
+    top = max(component.weight for component in components)
+    return scaled(
+        [
+            Component(math.exp(component.weight - top), component.log_cost, component.deviation, component.name)
+            for component in components
+        ]
+    )
 
 
 def _before(noise: float) -> float:
@@ -60,17 +65,22 @@ def _before(noise: float) -> float:
 
 def scaled(components: Sequence[Component], total: float = 1.0) -> list[Component]:
     """Return components with weights that add up to `total`, without those that weigh nothing."""
-    top = max(each.weight for each in components)
-    kept = [each for each in components if each.weight > LEAST * top]
-    whole = math.fsum(each.weight for each in kept)
-    return [Component(total * each.weight / whole, each.log_cost, each.deviation, each.name) for each in kept]
+    top = max(component.weight for component in components)
+    remaining = [component for component in components if component.weight > LEAST * top]
+    mass = math.fsum(component.weight for component in remaining)
+    return [
+        Component(total * component.weight / mass, component.log_cost, component.deviation, component.name)
+        for component in remaining
+    ]
 
 
 def quantile(components: Sequence[Component], share: float) -> float:
     """Return the logarithm of the cost below which a share of the distribution lies."""
-    low = min(each.log_cost - 8 * each.deviation for each in components)
-    high = max(each.log_cost + 8 * each.deviation for each in components)
-    parts = [(each.weight * 0.5, each.log_cost, each.deviation * math.sqrt(2)) for each in components]
+    low = min(component.log_cost - 8 * component.deviation for component in components)
+    high = max(component.log_cost + 8 * component.deviation for component in components)
+    parts = [
+        (component.weight * 0.5, component.log_cost, component.deviation * math.sqrt(2)) for component in components
+    ]
     for _ in range(40):
         middle = (low + high) / 2
         below = math.fsum([half * math.erfc((centre - middle) / width) for half, centre, width in parts])
@@ -80,7 +90,7 @@ def quantile(components: Sequence[Component], share: float) -> float:
 
 def weights(components: Iterable[Component]) -> dict[str, float]:
     """Return name → weight, the largest first."""
-    found: dict[str, float] = {}
-    for each in components:
-        found[each.name] = found.get(each.name, 0.0) + each.weight
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    totals: dict[str, float] = {}
+    for component in components:
+        totals[component.name] = totals.get(component.name, 0.0) + component.weight
+    return dict(sorted(totals.items(), key=lambda item: (-item[1], item[0])))

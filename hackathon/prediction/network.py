@@ -39,9 +39,9 @@ class Network:
     def ratio(self) -> float | None:
         """How many times longer many bytes take between nodes than inside one; None when either was not measured."""
         best: dict[bool, float] = {}
-        for each in self.measured:
-            inside = each.hosts == 1
-            best[inside] = max(best.get(inside, 0.0), each.rate * ring(each.processes))
+        for collective in self.measured:
+            inside = collective.hosts == 1
+            best[inside] = max(best.get(inside, 0.0), collective.rate * ring(collective.processes))
         return best[True] / best[False] if len(best) == 2 else None
 
     def seconds(self, size: float, processes: int, nodes: int | None) -> tuple[float, ...]:
@@ -53,10 +53,10 @@ class Network:
         if processes < 2:
             return (0.0,)
         inside = (nodes or 1) == 1 if nodes is not None else None
-        alike = [each for each in self.measured if inside is None or (each.hosts == 1) == inside]
+        alike = [collective for collective in self.measured if inside is None or (collective.hosts == 1) == inside]
         if not alike:
             return ()
-        near = min(alike, key=lambda each: (abs(math.log(each.processes / processes)), each.processes))
+        near = min(alike, key=lambda other: (abs(math.log(other.processes / processes)), other.processes))
         start, rate = near.line(size)
         bytes_time = size / rate * ring(processes) / ring(near.processes)
         if near.processes == processes:
@@ -72,7 +72,7 @@ def ring(processes: int) -> float:
 
 def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
     """Return the network by the entries of `scaling.cluster_measurements.measured`; others are left out."""
-    found = []
+    collectives = []
     for entry in entries:
         operation = entry["operations"].get(OPERATION)
         if not isinstance(operation, Mapping) or entry["processes"] < 2 or entry["hosts"] < 1:
@@ -84,9 +84,9 @@ def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
             (0.0, bus * 1e9 / ring(entry["processes"]), math.inf) if bus else lines.get("small")
         )
         if large is not None:
-            made = MeasuredCollective(entry["processes"], entry["hosts"], large[0], large[1], lines.get("small"))
-            found.append(made)
-    return Network(tuple(sorted(found, key=lambda each: (each.processes, each.hosts))))
+            collective = MeasuredCollective(entry["processes"], entry["hosts"], large[0], large[1], lines.get("small"))
+            collectives.append(collective)
+    return Network(tuple(sorted(collectives, key=lambda collective: (collective.processes, collective.hosts))))
 
 
 def _line(value: object) -> tuple[float, float, float] | None:
@@ -100,8 +100,8 @@ def _line(value: object) -> tuple[float, float, float] | None:
 
 
 def _positive(value: object) -> float | None:
-    found = finite(value)
-    return found if found is not None and found > 0 else None
+    number = finite(value)
+    return number if number is not None and number > 0 else None
 
 
 NO_NETWORK = Network()

@@ -36,21 +36,21 @@ class NextRun:
         }  # fmt: skip
 
 
-def half_width(found: Outlook) -> float:
+def half_width(look: Outlook) -> float:
     """Return half of the interval of 90 % relative to the value."""
-    low, high = found.bounds
-    return (math.exp(high - found.log_cost) - math.exp(low - found.log_cost)) / 2
+    low, high = look.bounds
+    return (math.exp(high - look.log_cost) - math.exp(low - look.log_cost)) / 2
 
 
 def next_run(
-    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (),
+    series: Series, rows: Sequence[MeasuredSize], size: int, studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> NextRun | None:  # fmt: skip
     """Return the run below `size` that narrows the interval there most; None where none is worth it."""
-    before = half_width(outlook(series, rows, size, others, physics))
-    found = []
+    before = half_width(outlook(series, rows, size, studies, physics))
+    runs = []
     for processes, nodes in _sizes(series, rows, size):
-        expected = outlook(series, rows, processes, others, physics)
+        expected = outlook(series, rows, processes, studies, physics)
         widths = []
         for share in OUTCOMES:
             cost = math.exp(expected.quantile(share))
@@ -58,22 +58,22 @@ def next_run(
                 [*rows, MeasuredSize(processes, processes / cost, nodes)],
                 key=lambda row: (row.processes, row.nodes or 0),
             )
-            widths.append(half_width(outlook(replace(series, rows=tuple(more)), more, size, others, physics)))
-        found.append(NextRun(processes, nodes, before, sum(widths) / len(widths)))
-    best = min((each.half_width_after for each in found), default=before)
+            widths.append(half_width(outlook(replace(series, rows=tuple(more)), more, size, studies, physics)))
+        runs.append(NextRun(processes, nodes, before, sum(widths) / len(widths)))
+    best = min((run.half_width_after for run in runs), default=before)
     if before - best < WORTH * before:
         return None
-    return next(each for each in found if before - each.half_width_after >= NEARLY * (before - best))
+    return next(run for run in runs if before - run.half_width_after >= NEARLY * (before - best))
 
 
 def _sizes(series: Series, rows: Sequence[MeasuredSize], size: int) -> list[tuple[int, int | None]]:
     """Return sizes that could be measured, the cheapest first: doublings of a full node, else of the largest row."""
     done = {row.processes for row in series.rows}
     unit = series.per_node
-    found: list[tuple[int, int | None]] = []
+    sizes: list[tuple[int, int | None]] = []
     step = unit or rows[0].processes
     while step < size:
         if step not in done:
-            found.append((step, math.ceil(step / unit) if unit else None))
+            sizes.append((step, math.ceil(step / unit) if unit else None))
         step *= 2
-    return found
+    return sizes

@@ -81,7 +81,7 @@ class Outlook:
         """The middle between mean and median: the mean follows rare shapes, the median jumps between common ones."""
         if self.fixed is not None:
             return self.fixed
-        mean = math.fsum(each.weight * each.log_cost for each in self.components)
+        mean = math.fsum(component.weight * component.log_cost for component in self.components)
         return (_held(mean) + self.quantile(0.5)) / 2
 
     @property
@@ -93,7 +93,7 @@ class Outlook:
 
 
 def outlook(
-    series: Series, rows: Sequence[MeasuredSize], size: int, others: Sequence[Series] = (),
+    series: Series, rows: Sequence[MeasuredSize], size: int, studies: Sequence[Series] = (),
     physics: Physics | None = None,
 ) -> Outlook:  # fmt: skip
     """Return what the good rows of a series, other studies and the measured network say about the cost at `size`."""
@@ -101,7 +101,7 @@ def outlook(
     nodes = math.ceil(size / per_node) if per_node else None
     measured = [row for row in series.rows if row.processes == size]
     if measured:
-        row = next((each for each in measured if each.nodes == nodes), measured[0])
+        row = next((row for row in measured if row.nodes == nodes), measured[0])
         noise = row.deviation if row.deviation is not None else USUAL
         own = Component(1.0, math.log(row.cost), max(noise, USUAL / 4) / math.sqrt(row.repeats), MEASURED)
         return Outlook((own,), MEASURED, row, fixed=own.log_cost)
@@ -112,22 +112,22 @@ def outlook(
         return Outlook((between,), ACROSS_NODES if (nodes or 1) > 1 else IN_NODE)
     crossing = bool(nodes and nodes > 1 and all(row.nodes == 1 for row in rows))
     if len(rows) == 1:
-        return _single(series, rows[0], target, others, physics, crossing)
+        return _single(series, rows[0], target, studies, physics, crossing)
     if size < rows[0].processes:
         doublings = math.log2(rows[0].processes / size)
         part = Component(1.0, math.log(rows[0].cost), USUAL + FASTER * doublings, CONSTANT)
         return Outlook((part,), BASELINE, fixed=part.log_cost)
-    places = [Place(row.processes, row.nodes) for row in reach]
+    points = [Place(row.processes, row.nodes) for row in reach]
     least = min((row.deviation / math.sqrt(row.repeats) for row in reach if row.deviation is not None), default=0.0)
     fall = max((math.log(row.cost / after.cost) for row, after in itertools.pairwise(reach)), default=0.0)
     if fall > FALL:  # the cost cannot fall: the two rows differ by their noise, √2 times that of one
         least = max(least, fall / math.sqrt(2))
-    shapes = candidates(places, [row.cost for row in reach], Place(size, nodes), series.mode)
+    shapes = candidates(points, [row.cost for row in reach], Place(size, nodes), series.mode)
     own_parts = tuple(mixture(shapes, least))
     basis = ACROSS_NODES if nodes is not None and nodes > 1 and not crossing else IN_NODE
     anchor = rows[-1]
     memory = (
-        recall(series, rows, anchor, target, others) if basis == ACROSS_NODES or crossing or nodes is None else None
+        recall(series, rows, anchor, target, studies) if basis == ACROSS_NODES or crossing or nodes is None else None
     )
     if memory is not None:
         beyond = len([row for row in rows if row.nodes is None or row.nodes > 1]) if not crossing else 0
@@ -136,29 +136,29 @@ def outlook(
         return Outlook(parts, HISTORY if share >= 0.5 else basis, crossing=crossing, studies=memory.studies)
     if crossing:
         own_parts = tuple(_over_boundary(series.mode, anchor, own_parts, nodes or 2))
-    made = _physical(series, rows, target, own_parts, physics)
-    if made is not None:
-        return Outlook(made, PHYSICS, crossing=crossing)
+    components = _physical(series, rows, target, own_parts, physics)
+    if components is not None:
+        return Outlook(components, PHYSICS, crossing=crossing)
     if crossing and physics is not None and physics.network.ratio is not None:
         longer = _by_network(rows, nodes or 1, physics.network.ratio)
         return Outlook((*scaled(longer, RATIO_SHARE), *scaled(own_parts, 1 - RATIO_SHARE)), PHYSICS, crossing=True)
     return _widened(Outlook(own_parts, basis, crossing=crossing), series, rows, size)
 
 
-def _widened(found: Outlook, series: Series, rows: Sequence[MeasuredSize], size: int) -> Outlook:
+def _widened(look: Outlook, series: Series, rows: Sequence[MeasuredSize], size: int) -> Outlook:
     """Return the outlook with a share for what no row has met: a slow network, a limit, a loss that goes on.
 
     The value moves only where the rows show a limit.
     """
     doublings = math.log2(size / rows[-1].processes)
-    boundary = 1.0 if found.crossing else 0.0 if series.per_node else 1 - (1 - BOUNDARY_CHANCE) ** doublings
-    parts, value = found.components, found.log_cost
-    if not found.crossing:
-        low, high = found.bounds
+    boundary = 1.0 if look.crossing else 0.0 if series.per_node else 1 - (1 - BOUNDARY_CHANCE) ** doublings
+    parts, value = look.components, look.log_cost
+    if not look.crossing:
+        low, high = look.bounds
         half_width = (high - low) / 2
         chance, limits = limited(rows, size, series.mode, value, half_width)
         parts = _beside(parts, limits, chance)
-        value = value if bends(rows) is None else Outlook(parts, found.basis).log_cost
+        value = value if bends(rows) is None else Outlook(parts, look.basis).log_cost
         room = min(1.0, half_width / EXPLAINED)
         share = GOING_ON[STRONG if series.mode == STRONG else WEAK]
         parts = _beside(parts, going_on(rows, size, series.mode), room * share)
@@ -166,7 +166,7 @@ def _widened(found: Outlook, series: Series, rows: Sequence[MeasuredSize], size:
         start = math.log(rows[-1].cost)
         slow = [Component(weight, start + loss, SLOW_SPREAD, "boundary") for loss, weight in SLOW_NETWORK]
         parts = _beside(parts, slow, boundary * SLOW_CHANCE)
-    return replace(found, components=parts, fixed=value, least=found.bounds, _quantiles={})
+    return replace(look, components=parts, fixed=value, least=look.bounds, _quantiles={})
 
 
 def _beside(parts: Sequence[Component], more: Sequence[Component], share: float) -> tuple[Component, ...]:
@@ -190,11 +190,11 @@ def _between(rows: Sequence[MeasuredSize], target: MeasuredSize) -> Component | 
 
 
 def _single(
-    series: Series, row: MeasuredSize, target: MeasuredSize, others: Sequence[Series], physics: Physics | None,
+    series: Series, row: MeasuredSize, target: MeasuredSize, studies: Sequence[Series], physics: Physics | None,
     crossing: bool,
 ) -> Outlook:  # fmt: skip
     """Return what one row says: with the network a step, else the same efficiency within what public studies lost."""
-    memory = recall(series, [row], row, target, others)
+    memory = recall(series, [row], row, target, studies)
     if memory is not None:
         return Outlook(memory.components, HISTORY, crossing=crossing, studies=memory.studies)
     doublings = abs(math.log2(target.processes / row.processes))
@@ -204,9 +204,9 @@ def _single(
     parts = [
         Component(weight, math.log(row.cost) + sign * loss * doublings, spread, CONSTANT) for loss, weight in losses
     ]
-    made = _physical(series, [row], target, parts, physics)
-    if made is not None:
-        return Outlook(made, PHYSICS, crossing=crossing)
+    components = _physical(series, [row], target, parts, physics)
+    if components is not None:
+        return Outlook(components, PHYSICS, crossing=crossing)
     alone = Outlook(tuple(scaled(parts)), BASELINE, crossing=crossing, fixed=math.log(row.cost))
     return _widened(alone, series, [row], target.processes) if target.processes > row.processes else alone
 
@@ -216,13 +216,13 @@ def _physical(
     physics: Physics | None,
 ) -> tuple[Component, ...] | None:  # fmt: skip
     """Return the step of computing and communication with other knowledge beside it; None where it is not known."""
-    made = step_model(physics, rows, target, series.mode) if physics is not None and physics.whole else None
-    if made is None:
+    model = step_model(physics, rows, target, series.mode) if physics is not None and physics.whole else None
+    if model is None:
         return None
     several = [row for row in rows if row.processes > 1 and ((row.nodes or 1) > 1 or (target.nodes or 1) == 1)]
     count = len(several) if len(rows) > 1 else 0
-    share = STEP_SHARE[min(count, len(STEP_SHARE) - 1)] * made.trust
-    return (*scaled(made.components, share), *scaled(beside, 1 - share))
+    share = STEP_SHARE[min(count, len(STEP_SHARE) - 1)] * model.trust
+    return (*scaled(model.components, share), *scaled(beside, 1 - share))
 
 
 def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], nodes: int) -> list[Component]:
@@ -232,7 +232,7 @@ def _over_boundary(mode: str, anchor: MeasuredSize, own: Sequence[Component], no
     """
     start = math.log(anchor.cost)
     if mode == STRONG:
-        start = max(start, math.fsum(each.weight * each.log_cost for each in own))
+        start = max(start, math.fsum(component.weight * component.log_cost for component in own))
     further = 1 + FURTHER * math.log2(nodes / 2)
     step = [Component(weight, start + loss * further, USUAL, "boundary") for loss, weight in BOUNDARY]
     return [*scaled(step, BOUNDARY_SHARE), *scaled(own, 1 - BOUNDARY_SHARE)]

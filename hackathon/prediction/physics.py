@@ -100,48 +100,50 @@ def step_model(physics: Physics, rows: Sequence[MeasuredSize], target: MeasuredS
     batch = physics.batch or 0.0
     strong = mode == STRONG
     reductions = [(row, _reductions(physics, row)) for row in rows]
-    known = [(row, found) for row, found in reductions if found]
+    pairs = [(row, times) for row, times in reductions if times]
     at = _reductions(physics, target)
-    if not known or not at or not physics.whole:
+    if not pairs or not at or not physics.whole:
         return None
-    base = known[0][0].processes
-    found: list[tuple[float, float, float, float]] = []
-    for each in CANDIDATES:
+    base = pairs[0][0].processes
+    entries: list[tuple[float, float, float, float]] = []
+    for candidate in CANDIDATES:
         computes = []
-        for row, times in known:
-            solved = _compute(each, _seconds(row.cost, row.processes, batch, strong), times[each.slow_start], row)
+        for row, times in pairs:
+            solved = _compute(
+                candidate, _seconds(row.cost, row.processes, batch, strong), times[candidate.slow_start], row
+            )
             share = row.processes / base if strong else 1.0
             computes.append(solved * share)
         compute = math.exp(math.fsum(map(math.log, computes)) / len(computes))
         residual = 0.0
-        for row, times in known:
+        for row, times in pairs:
             own = compute / (row.processes / base if strong else 1.0)
-            made = each.step(own, times[each.slow_start], row.processes)
-            residual += math.log(made / _seconds(row.cost, row.processes, batch, strong)) ** 2
+            expected = candidate.step(own, times[candidate.slow_start], row.processes)
+            residual += math.log(expected / _seconds(row.cost, row.processes, batch, strong)) ** 2
         misfit = residual / (2 * ROW * ROW)
-        for one in physics.exposed:
-            place = MeasuredSize(one.processes, 1.0, one.nodes)
-            times = _reductions(physics, place)
-            if not times or one.processes < 2:
+        for measurement in physics.exposed:
+            size = MeasuredSize(measurement.processes, 1.0, measurement.nodes)
+            times = _reductions(physics, size)
+            if not times or measurement.processes < 2:
                 continue
-            own = compute / (one.processes / base if strong else 1.0)
-            told = each.exposed(own, times[each.slow_start])
-            scale = math.hypot(0.2 * max(told, one.seconds), ROW * own)
-            misfit += (told - one.seconds) ** 2 / (2 * scale * scale)
+            own = compute / (measurement.processes / base if strong else 1.0)
+            exposed = candidate.exposed(own, times[candidate.slow_start])
+            scale = math.hypot(0.2 * max(exposed, measurement.seconds), ROW * own)
+            misfit += (exposed - measurement.seconds) ** 2 / (2 * scale * scale)
         own = compute / (target.processes / base if strong else 1.0)
-        reduce = at[each.slow_start]
-        step = each.step(own, reduce, target.processes)
+        reduce = at[candidate.slow_start]
+        step = candidate.step(own, reduce, target.processes)
         cost = step / batch * (target.processes if strong else 1.0)
-        deviation = math.hypot(SCATTER, BENCHMARK * each.exposed(own, reduce) / step)
-        found.append((math.log(each.prior) - misfit, math.log(cost), deviation, residual / len(known)))
-    top = max(weight for weight, *_ in found)
-    best = min(spread for *_, spread in found)
-    parts = [Component(math.exp(weight - top), cost, deviation, PHYSICS) for weight, cost, deviation, _ in found]
+        deviation = math.hypot(SCATTER, BENCHMARK * candidate.exposed(own, reduce) / step)
+        entries.append((math.log(candidate.prior) - misfit, math.log(cost), deviation, residual / len(pairs)))
+    top = max(weight for weight, *_ in entries)
+    best = min(spread for *_, spread in entries)
+    parts = [Component(math.exp(weight - top), cost, deviation, PHYSICS) for weight, cost, deviation, _ in entries]
     return StepModel(tuple(scaled(parts)), math.exp(-best / (2 * MISFIT * MISFIT)))
 
 
-def _reductions(physics: Physics, place: MeasuredSize) -> tuple[float, ...]:
-    return physics.network.seconds(physics.gradient_bytes or 0.0, place.processes, place.nodes)
+def _reductions(physics: Physics, size: MeasuredSize) -> tuple[float, ...]:
+    return physics.network.seconds(physics.gradient_bytes or 0.0, size.processes, size.nodes)
 
 
 def _seconds(cost: float, processes: int, batch: float, strong: bool) -> float:

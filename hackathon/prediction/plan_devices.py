@@ -36,59 +36,63 @@ def cluster_devices(
     `gpus_here`: the GPUs of this machine, for profiles that count them. If the devices fill several nodes, `bandwidth`
     is the one between nodes, so that no transfer takes longer than counted, and `node_bandwidth` the other one.
     """
-    found = ClusterDevices()
+    devices = ClusterDevices()
     gpus = gpus_here if cluster.node.gpus == "auto" else cluster.node.gpus
     per_node = gpus or (cluster.processes_per_node if cluster.processes_per_node != "auto" else None)
     if per_node is not None:
-        found.put("devices_per_node", per_node, "node.gpus" if gpus else "processes_per_node")
-    _memory(found, cluster, gpus, per_node)
+        devices.put("devices_per_node", per_node, "node.gpus" if gpus else "processes_per_node")
+    _memory(devices, cluster, gpus, per_node)
     number = count if count is not None else per_node
     if number is None:
-        found.ways["count"] = "--gpus N"
+        devices.ways["count"] = "--gpus N"
     else:
-        found.put("count", number, "--gpus" if count is not None else found.origins["devices_per_node"])
-    _network(found, cluster, entries, gpus, (number or 1) > (per_node or number or 1))
-    return found
+        devices.put("count", number, "--gpus" if count is not None else devices.origins["devices_per_node"])
+    _network(devices, cluster, entries, gpus, (number or 1) > (per_node or number or 1))
+    return devices
 
 
-def _memory(found: ClusterDevices, cluster: Cluster, gpus: int, per_node: int | None) -> None:
+def _memory(devices: ClusterDevices, cluster: Cluster, gpus: int, per_node: int | None) -> None:
     if gpus:
-        told = _GIGABYTES.search(cluster.node.gpu or "")
-        if told:
-            found.put("memory", float(int(told[1]) * UNITS[told[2]]), "node.gpu")
+        match = _GIGABYTES.search(cluster.node.gpu or "")
+        if match:
+            devices.put("memory", float(int(match[1]) * UNITS[match[2]]), "node.gpu")
     elif cluster.node.memory is not None and per_node is not None:
-        found.put("memory", float(cluster.node.memory // per_node), "node.memory")
-    if "memory" not in found.values:
-        found.ways["memory"] = "--memory 16GB"
+        devices.put("memory", float(cluster.node.memory // per_node), "node.memory")
+    if "memory" not in devices.values:
+        devices.ways["memory"] = "--memory 16GB"
 
 
 def _network(
-    found: ClusterDevices, cluster: Cluster, entries: Iterable[Mapping[str, Any]], gpus: int, several: bool
+    devices: ClusterDevices, cluster: Cluster, entries: Iterable[Mapping[str, Any]], gpus: int, several: bool
 ) -> None:
     """Add latency and bandwidths. A transfer has the bus bandwidth of the smallest measured group of processes."""
-    counted = [each for each in entries if (each.get("device") != "cpu") == bool(gpus)]
+    counted = [entry for entry in entries if (entry.get("device") != "cpu") == bool(gpus)]
     network = network_from(counted)
-    runs = {(each["processes"], each["hosts"]): str(each.get("run", "")) for each in counted}
-    inside = sorted((each for each in network.measured if each.hosts == 1), key=lambda each: each.processes)
+    runs = {(entry["processes"], entry["hosts"]): str(entry.get("run", "")) for entry in counted}
+    inside = sorted(
+        (collective for collective in network.measured if collective.hosts == 1),
+        key=lambda collective: collective.processes,
+    )
     between = sorted(
-        (each for each in network.measured if each.hosts > 1), key=lambda each: (each.hosts, each.processes)
+        (collective for collective in network.measured if collective.hosts > 1),
+        key=lambda collective: (collective.hosts, collective.processes),
     )
     chosen = between if several else inside
     if not chosen:
-        found.ways["bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes {2 if several else 1}"
+        devices.ways["bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes {2 if several else 1}"
         return
     first, last = chosen[0], chosen[-1]
     origin = runs[first.processes, first.hosts]
-    found.put("bandwidth", _bus(first), origin)
-    found.put("latency", first.line(0)[0] / (2 * (first.processes - 1)), origin)  # a ring has 2(n − 1) turns
-    found.put("allreduce_bandwidth", _bus(last), runs[last.processes, last.hosts])
+    devices.put("bandwidth", _bus(first), origin)
+    devices.put("latency", first.line(0)[0] / (2 * (first.processes - 1)), origin)  # a ring has 2(n − 1) turns
+    devices.put("allreduce_bandwidth", _bus(last), runs[last.processes, last.hosts])
     if several and inside:
-        found.put("node_bandwidth", _bus(inside[0]), runs[inside[0].processes, 1])
-        found.put("node_allreduce_bandwidth", _bus(inside[-1]), runs[inside[-1].processes, 1])
+        devices.put("node_bandwidth", _bus(inside[0]), runs[inside[0].processes, 1])
+        devices.put("node_allreduce_bandwidth", _bus(inside[-1]), runs[inside[-1].processes, 1])
     elif several:
-        found.ways["node_bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes 1"
+        devices.ways["node_bandwidth"] = f"hackathon clusters measure {cluster.name} --nodes 1"
     elif between:
-        found.put("internode_bandwidth", _bus(between[0]), runs[between[0].processes, between[0].hosts])
+        devices.put("internode_bandwidth", _bus(between[0]), runs[between[0].processes, between[0].hosts])
 
 
 def _bus(measured: MeasuredCollective) -> float:

@@ -40,17 +40,17 @@ def reachable(project: Path, request: Request) -> Reachable | None:
     for study in studies:
         if cluster_of(study) != request.cluster or not any(run.name == request.name for run in study.runs):
             continue
-        made = of_study(_alike(study, request), memory)
-        if not made or (request.mode and made[0].mode != request.mode):
+        series = of_study(_alike(study, request), memory)
+        if not series or (request.mode and series[0].mode != request.mode):
             continue
-        physics = physics_of(study.runs, request.cluster, made[0].mode)
-        known = Knowledge(others(study, studies, memory), request.processes_per_node, physics)
+        physics = physics_of(study.runs, request.cluster, series[0].mode)
+        knowledge = Knowledge(others(study, studies, memory), request.processes_per_node, physics)
         try:
-            found = forecast(made[0], [request.processes], known, advise=False)
+            prediction = forecast(series[0], [request.processes], knowledge, advise=False)
         except RequestError:
             continue
-        best = advice(found.series, found.rows, [request.processes], known.others, physics)
-        return Reachable(study.id, made[0].unit, found.predictions[0], best)
+        best = advice(prediction.series, prediction.rows, [request.processes], knowledge.others, physics)
+        return Reachable(study.id, series[0].unit, prediction.predictions[0], best)
     return None
 
 
@@ -58,6 +58,6 @@ def _alike(study: StudyRuns, request: Request) -> StudyRuns:
     """Return the series of a study whose settings are the request's; its first one where none is."""
     series = by_settings(study)
     return next(
-        (each for each in series if all(request.parameters.get(name) == v for name, v in each.settings.items())),
+        (part for part in series if all(request.parameters.get(name) == v for name, v in part.settings.items())),
         series[0],
     )

@@ -34,7 +34,7 @@ def with_predictions(results: Mapping[str, Any]) -> dict[str, Any]:
     Entries: processes, efficiency, low and high, level (0.9; None where it was not validated), basis; from
     this study alone. A series without a fit, which has fewer than three points, has none.
     """
-    series = [_predicted(results, each) for each in results.get("series") or ()]
+    series = [_predicted(results, entry) for entry in results.get("series") or ()]
     top = _predicted(results, {"settings": {}, **results}) if "fit" in results else {}
     return {**results, **({"fit": top["fit"]} if top else {}), **({"series": series} if series else {})}
 
@@ -49,40 +49,45 @@ def _predicted(results: Mapping[str, Any], series: Mapping[str, Any]) -> dict[st
 
 def _entries(results: Mapping[str, Any], series: Mapping[str, Any]) -> list[dict[str, Any]]:
     (alone,) = series_of({**results, **series, "series": None})
-    made = of_results(alone)
-    if not made:
+    candidates = of_results(alone)
+    if not candidates:
         return []
-    found = _beyond(made[0])
-    if found is None:
+    outcome = _beyond(candidates[0])
+    if outcome is None:
         return []
-    base, last, predictions = found
-    point = next(each for each in series["points"] if each["processes"] == last.processes)
+    base, last, predictions = outcome
+    point = next(row for row in series["points"] if row["processes"] == last.processes)
     if point["efficiency"] is None:
         return []
     # relative to the base of the results, which may be a run of another study
     scale = point["efficiency"] * last.cost / base.cost
     entries = [
         {
-            "processes": each.processes, "efficiency": scale * each.efficiency, "low": scale * each.low,
-            "high": scale * each.high, "level": each.level, "basis": each.basis,
+            "processes": prediction.processes, "efficiency": scale * prediction.efficiency,
+            "low": scale * prediction.low, "high": scale * prediction.high, "level": prediction.level,
+            "basis": prediction.basis,
         }
-        for each in predictions
+        for prediction in predictions
     ]  # fmt: skip
-    return [each for each in entries if all(math.isfinite(each[key]) for key in ("efficiency", "low", "high"))]
+    return [entry for entry in entries if all(math.isfinite(entry[key]) for key in ("efficiency", "low", "high"))]
 
 
 @functools.lru_cache(KEPT)
 def _beyond(series: Series) -> tuple[MeasuredSize, MeasuredSize, tuple[_Foreseen, ...]] | None:
     """Return the smallest and the largest row that count and what is predicted beyond; None where no row counts."""
     try:
-        found = forecast(series, [factor * series.rows[-1].processes for factor in FURTHER], advise=False)
+        answer = forecast(series, [factor * series.rows[-1].processes for factor in FURTHER], advise=False)
     except RequestError:
         return None
     predictions = []
-    for each in found.predictions:
-        low, high = sorted(each["efficiency"] * ratio for ratio in _ratios(found.series.meaning, each))
-        predictions.append(_Foreseen(each["processes"], each["efficiency"], low, high, each["level"], each["basis"]))
-    return found.rows[0], found.rows[-1], tuple(predictions)
+    for prediction in answer.predictions:
+        low, high = sorted(prediction["efficiency"] * ratio for ratio in _ratios(answer.series.meaning, prediction))
+        predictions.append(
+            _Foreseen(
+                prediction["processes"], prediction["efficiency"], low, high, prediction["level"], prediction["basis"]
+            )
+        )
+    return answer.rows[0], answer.rows[-1], tuple(predictions)
 
 
 def _ratios(meaning: str, entry: Mapping[str, Any]) -> tuple[float, float]:

@@ -167,21 +167,21 @@ def series(
     once, so that a line copied by mistake changes nothing.
     """
     groups: dict[tuple[int, int], list[MeasuredValue]] = {}
-    for each in measurements:
-        groups.setdefault((each.processes, each.nodes or 0), []).append(each)
-    kept = {place: _distinct(group) for place, group in sorted(groups.items())}
+    for measurement in measurements:
+        groups.setdefault((measurement.processes, measurement.nodes or 0), []).append(measurement)
+    distinct = {size: _distinct(group) for size, group in sorted(groups.items())}
     if not meaning:
-        meaning = _meaning(mode, unit, {place[0]: median(m.value for m in group) for place, group in kept.items()})
+        meaning = _meaning(mode, unit, {size[0]: median(m.value for m in group) for size, group in distinct.items()})
         notes = [*notes, "job-time"] if mode == WEAK and meaning == JOB else notes
     rows, duplicates = [], []
-    for (processes, nodes), group in kept.items():
-        rates = [_converted(meaning, each.value, processes) for each in group]
+    for (processes, nodes), group in distinct.items():
+        rates = [_converted(meaning, measurement.value, processes) for measurement in group]
         middle = median(rates)
         deviation = stdev(rates) / middle if len(rates) > 1 else None
         rows.append(
             MeasuredSize(processes, middle, nodes or None, len(rates), deviation, median(m.value for m in group))
         )
-        marks = [each.repeat for each in groups[processes, nodes]]
+        marks = [measurement.repeat for measurement in groups[processes, nodes]]
         if len(set(marks)) < len(marks):
             worst = max((rate / middle - 1 for rate in rates), key=abs)
             duplicates.append(Flag(processes, "duplicate", worst))
@@ -190,7 +190,7 @@ def series(
 
 def _distinct(group: Sequence[MeasuredValue]) -> list[MeasuredValue]:
     """Return the measurements without exact copies of the same repeat."""
-    return list({(each.repeat, each.value): each for each in group}.values())
+    return list({(measurement.repeat, measurement.value): measurement for measurement in group}.values())
 
 
 def is_time(unit: str) -> bool:

@@ -76,20 +76,20 @@ class _Axis:
     """For each first row used."""
 
 
-def candidates(places: Sequence[Place], costs: Sequence[float], target: Place, mode: str) -> Iterator[ShapeFit]:
+def candidates(points: Sequence[Place], costs: Sequence[float], target: Place, mode: str) -> Iterator[ShapeFit]:
     """Yield every candidate for the cost at `target`: each shape, over each axis, from each row on.
 
-    `places` are in order of size, `costs` beside them. Leaving out the smaller rows counts as one parameter each, so
+    `points` are in order of size, `costs` beside them. Leaving out the smaller rows counts as one parameter each, so
     that rows inside one node weigh little where the loss between nodes is another one.
     """
-    axes = list(_axes(places, target))
-    for first in range(len(places)):
-        data = _Data(places, costs, target, mode, first)
+    axes = list(_axes(points, target))
+    for first in range(len(points)):
+        data = _Data(points, costs, target, mode, first)
         yield from data.shape(CONSTANT, PRIOR[CONSTANT], [], [])
         if data.used < 2:
             continue
         if mode == STRONG:
-            growth = [place.processes / data.base - 1 for place in data.places]
+            growth = [point.processes / data.base - 1 for point in data.places]
             yield from data.shape(SERIAL, PRIOR[SERIAL], [growth], [target.processes / data.base - 1])
         for axis in axes:
             sizes = axis.sizes[first:]
@@ -108,8 +108,8 @@ def _shapes(data: "_Data", sizes: Sequence[float], target: float, weight: float)
             name: str, share: float = share, factor: Callable[[int], float] = factor
         ) -> tuple[list[float], float]:
             shape = SHAPES[name]
-            made = [shape(size) * factor(place.processes) for size, place in zip(sizes, data.places, strict=True)]
-            return made, shape(target) * factor(data.target.processes)
+            heights = [shape(size) * factor(point.processes) for size, point in zip(sizes, data.places, strict=True)]
+            return heights, shape(target) * factor(data.target.processes)
 
         for name in SHAPES:
             values, at = column(name)
@@ -118,38 +118,38 @@ def _shapes(data: "_Data", sizes: Sequence[float], target: float, weight: float)
             for pair in PAIRS:
                 both = [column(name) for name in pair]
                 prior = PAIR_PRIOR * share * weight
-                yield from data.shape("+".join(pair), prior, [each[0] for each in both], [each[1] for each in both])
+                yield from data.shape("+".join(pair), prior, [entry[0] for entry in both], [entry[1] for entry in both])
     logs = [math.log(size) for size in sizes]
-    found = least_squares([[1.0] * len(logs), logs], [math.log(cost) for cost in data.costs])
-    if found is not None and found.coefficients[1] > NOTHING:
+    fit = least_squares([[1.0] * len(logs), logs], [math.log(cost) for cost in data.costs])
+    if fit is not None and fit.coefficients[1] > NOTHING:
         at_log = [1.0, math.log(target)]
-        yield data.candidate(POWER, PRIOR[POWER] * weight, found, found.value(at_log), found.leverage(at_log))
+        yield data.candidate(POWER, PRIOR[POWER] * weight, fit, fit.value(at_log), fit.leverage(at_log))
 
 
-def _axes(places: Sequence[Place], target: Place) -> Iterator[_Axis]:
+def _axes(points: Sequence[Place], target: Place) -> Iterator[_Axis]:
     """Yield what shapes may be functions of: nodes, processes, multiples of the smallest size; equal ones once."""
-    seen: set[tuple[float, ...]] = set()
+    distinct: set[tuple[float, ...]] = set()
 
     def crossing(first: int) -> float:
-        if target.nodes is None or target.nodes < 2 or places[first].nodes is None:
+        if target.nodes is None or target.nodes < 2 or points[first].nodes is None:
             return 1.0
-        here = places[first]
-        fuller = target.processes * (here.nodes or 1) > here.processes * target.nodes
+        point = points[first]
+        fuller = target.processes * (point.nodes or 1) > point.processes * target.nodes
         return ACROSS if fuller else 1.0
 
-    known = target.nodes is not None and all(place.nodes for place in places)
-    base = places[0].processes
-    processes = [float(place.processes) for place in places]
-    found: list[tuple[list[float], float, float]] = []
-    if known:
-        found.append(([float(place.nodes or 1) for place in places], float(target.nodes or 1), 0.0))
-    found.append((processes, float(target.processes), 1.0))
-    found.append(([size / base for size in processes], target.processes / base, RELATIVE))
-    for sizes, at, weight in found:
-        if (*sizes, at) in seen:
+    placed = target.nodes is not None and all(point.nodes for point in points)
+    base = points[0].processes
+    processes = [float(point.processes) for point in points]
+    axes: list[tuple[list[float], float, float]] = []
+    if placed:
+        axes.append(([float(point.nodes or 1) for point in points], float(target.nodes or 1), 0.0))
+    axes.append((processes, float(target.processes), 1.0))
+    axes.append(([size / base for size in processes], target.processes / base, RELATIVE))
+    for sizes, at, weight in axes:
+        if (*sizes, at) in distinct:
             continue
-        seen.add((*sizes, at))
-        beside = [weight * crossing(first) if weight else 1.0 for first in range(len(places))]
+        distinct.add((*sizes, at))
+        beside = [weight * crossing(first) if weight else 1.0 for first in range(len(points))]
         yield _Axis(tuple(sizes), at, tuple(beside))
 
 
@@ -188,15 +188,13 @@ class _Data:
         """
         columns, at = [[1.0] * self.used, *columns], [1.0, *at]
         relative = [[x / cost for x, cost in zip(column, self.costs, strict=True)] for column in columns]
-        found = non_negative(relative, [1.0] * self.used)
-        if found is None or len(found.used) < len(columns):
+        fit = non_negative(relative, [1.0] * self.used)
+        if fit is None or len(fit.used) < len(columns):
             return
-        parts = zip(found.coefficients, relative, strict=True)
+        parts = zip(fit.coefficients, relative, strict=True)
         if all(coefficient * max(column) > NOTHING for coefficient, column in parts):
-            cost = found.value(at)
-            yield self.candidate(name, prior, found, math.log(cost), found.leverage([x / cost for x in at]))
+            cost = fit.value(at)
+            yield self.candidate(name, prior, fit, math.log(cost), fit.leverage([x / cost for x in at]))
 
-    def candidate(self, name: str, prior: float, found: Fit, log_cost: float, leverage: float) -> ShapeFit:
-        return ShapeFit(
-            name, prior, len(self.all_places), len(found.used) + self.first, found.residual, log_cost, leverage
-        )
+    def candidate(self, name: str, prior: float, fit: Fit, log_cost: float, leverage: float) -> ShapeFit:
+        return ShapeFit(name, prior, len(self.all_places), len(fit.used) + self.first, fit.residual, log_cost, leverage)

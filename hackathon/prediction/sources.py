@@ -57,123 +57,123 @@ class SeriesKnowledge:
     """What they have to reach."""
 
 
-def of_table(path: Path, asked: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
+def of_table(path: Path, options: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
     """Return the series of a table; the network and the prices are those of the cluster that was named."""
-    made = []
-    for each in read_table(path).series:
-        cluster = asked.cluster or each.kin.cluster
-        physics = Physics(network_of(cluster), asked.gradient_bytes, _batch(each, asked.wish.batch))
+    entries = []
+    for curve in read_table(path).series:
+        cluster = options.cluster or curve.kin.cluster
+        physics = Physics(network_of(cluster), options.gradient_bytes, _batch(curve, options.wish.batch))
         tokens = tokens_of(_gpus(cluster, project), rates_of(cluster, project))
-        made.append(SeriesKnowledge(each, Knowledge(physics=physics, tokens=tokens)))
-    return _asked(made, asked)
+        entries.append(SeriesKnowledge(curve, Knowledge(physics=physics, tokens=tokens)))
+    return _asked(entries, options)
 
 
-def of_index(name: str | None, asked: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
+def of_index(name: str | None, options: SourceOptions, project: Path) -> list[tuple[Series, Knowledge]]:
     """Return the series of a study of this project, else of the runs of a program on a cluster."""
     memory = Memory()
     catalog = gathered(project)
     studies = known_studies(catalog.summaries, memory)
     study = chosen(studies, name, str(project))
     if study is not None:
-        return _asked(_of_study(study, studies, memory, project), asked)
+        return _asked(_of_study(study, studies, memory, project), options)
     runs = [run for run in reversed(catalog.summaries) if name is not None and run.name == name and not run.probe]
-    if asked.cluster is not None:
-        runs = [run for run in runs if run.cluster == asked.cluster]
+    if options.cluster is not None:
+        runs = [run for run in runs if run.cluster == options.cluster]
     if name is not None and (runs or _is_recipe(name)):
-        return _asked([_of_runs(name, runs, asked, project)], asked)
+        return _asked([_of_runs(name, runs, options, project)], options)
     raise RequestError("predict.no_source" if name is None else "predict.no_study", folder=project, name=name or "")
 
 
 def _of_study(study: StudyRuns, studies: Sequence[StudyRuns], memory: Memory, project: Path) -> list[SeriesKnowledge]:
-    made = of_study(study, memory)
-    if not made:
+    group = of_study(study, memory)
+    if not group:
         raise RequestError("predict.no_value_yet", study=study.id)
     cluster = cluster_of(study)
     rates = rates_of(cluster, project)
     beside = others(study, studies, memory)
     # of_study leaves out series without a value
-    parts = [each for each in by_settings(study) if of_results(results_of(each))]
-    own = list(alike([each.runs for each in parts])) if len(parts) == len(made) else [list(study.runs)] * len(made)
+    parts = [part for part in by_settings(study) if of_results(results_of(part))]
+    own = list(alike([part.runs for part in parts])) if len(parts) == len(group) else [list(study.runs)] * len(group)
     request = mapping_of(study_record(study.project, study.id, memory).get("base_request"))
     check = RecordedCheck.from_json(request.get("check"))
-    found = []
-    for number, one in enumerate(made):
-        part = parts[number] if len(parts) == len(made) else study
-        known = Knowledge(
-            others=beside, physics=physics_of(part.runs, cluster, one.mode), price=price_of(part, rates),
+    entries = []
+    for number, curve in enumerate(group):
+        part = parts[number] if len(parts) == len(group) else study
+        knowledge = Knowledge(
+            others=beside, physics=physics_of(part.runs, cluster, curve.mode), price=price_of(part, rates),
             tokens=tokens_of(_gpus_of(study.runs), rates),
         )  # fmt: skip
-        found.append(SeriesKnowledge(one, known, tuple(own[number]), check))
-    return found
+        entries.append(SeriesKnowledge(curve, knowledge, tuple(own[number]), check))
+    return entries
 
 
-def _of_runs(name: str, runs: Sequence[RunEntry], asked: SourceOptions, project: Path) -> SeriesKnowledge:
+def _of_runs(name: str, runs: Sequence[RunEntry], options: SourceOptions, project: Path) -> SeriesKnowledge:
     """Return a series of the single runs of a program on the cluster that was named, else on that of its newest run.
 
     Raises RequestError with the run that would tell when nothing was measured there.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.value and run.value > 0 and not run.is_false]
     good = [run for run in good if not run.rehearsal and run.check_passed is not False]
-    cluster = asked.cluster or (good[-1].cluster if good else "")
+    cluster = options.cluster or (good[-1].cluster if good else "")
     good = [run for run in good if run.cluster == cluster and run.metric == good[-1].metric]
     if not good:
         raise RequestError("predict.not_known", name=name, cluster=cluster or "NAME")
     work = (good[-1].work or 0.0) / good[-1].processes
     good = [run for run in good if not work or abs((run.work or 0.0) / run.processes / work - 1) < 1e-6]
     lines = [MeasuredValue(run.processes, run.value or 0.0, run.nodes or None, run.id) for run in good]
-    made = series(name, WEAK, good[-1].unit, lines, kin=Kin(cluster, name), notes=["weak-assumed", "single-runs"])
+    curve = series(name, WEAK, good[-1].unit, lines, kin=Kin(cluster, name), notes=["weak-assumed", "single-runs"])
     physics = physics_of(good, cluster, WEAK)
     if physics.gradient_bytes is None:  # a rehearsal knows the bytes, too, and those of another machine are the same
         physics = replace(physics, gradient_bytes=physics_of(runs, cluster, WEAK).gradient_bytes)
     tokens = tokens_of(_gpus_of(good), rates_of(cluster, project))
-    return SeriesKnowledge(made, Knowledge(physics=physics, tokens=tokens), tuple(good))
+    return SeriesKnowledge(curve, Knowledge(physics=physics, tokens=tokens), tuple(good))
 
 
-def _asked(made: Sequence[SeriesKnowledge], asked: SourceOptions) -> list[tuple[Series, Knowledge]]:
+def _asked(entries: Sequence[SeriesKnowledge], options: SourceOptions) -> list[tuple[Series, Knowledge]]:
     """Return what is known with what was asked for put into it."""
-    found = []
-    for known in made:
-        each, physics = known.series, known.knowledge.physics or Physics()
-        if asked.cluster is not None and asked.cluster != each.kin.cluster:
-            physics = replace(physics, network=network_of(asked.cluster))
-        if asked.gradient_bytes is not None:
-            physics = replace(physics, gradient_bytes=asked.gradient_bytes)
-        if asked.wish.batch is not None and (each.meaning == RATE or each.per_process):
-            physics = replace(physics, batch=asked.wish.batch)
-        goal = _goal(known, physics, asked.wish)
-        found.append((each, replace(known.knowledge, per_node=asked.per_node, physics=physics, goal=goal)))
-    return found
+    pairs = []
+    for entry in entries:
+        curve, physics = entry.series, entry.knowledge.physics or Physics()
+        if options.cluster is not None and options.cluster != curve.kin.cluster:
+            physics = replace(physics, network=network_of(options.cluster))
+        if options.gradient_bytes is not None:
+            physics = replace(physics, gradient_bytes=options.gradient_bytes)
+        if options.wish.batch is not None and (curve.meaning == RATE or curve.per_process):
+            physics = replace(physics, batch=options.wish.batch)
+        goal = _goal(entry, physics, options.wish)
+        pairs.append((curve, replace(entry.knowledge, per_node=options.per_node, physics=physics, goal=goal)))
+    return pairs
 
 
-def _goal(known: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
+def _goal(entry: SeriesKnowledge, physics: Physics, wish: Wish) -> Goal | None:
     """Return what the training has to reach. Raises RequestError when it was asked for and cannot be known."""
-    each, asks = known.series, wish.asks
-    of_samples = each.meaning == RATE or each.per_process
+    curve, asks = entry.series, wish.asks
+    of_samples = curve.meaning == RATE or curve.per_process
     batch = physics.batch if of_samples else None
-    rows = good_rows(each, flags(each))
-    wish = replace(wish, samples=wish.samples or epoch_samples(known.runs))
+    rows = good_rows(curve, flags(curve))
+    wish = replace(wish, samples=wish.samples or epoch_samples(entry.runs))
     if wish.epochs is not None and wish.samples is None:
         raise RequestError("predict.no_samples")
-    goal = goal_asked(wish, each.mode, rows[0].processes, batch) if rows else None
-    goal = goal or goal_measured(known.runs, known.check, each.mode, batch, wish)
-    if of_samples or each.per_epoch or (goal is not None and goal.batch_known and each.meaning != JOB):
+    goal = goal_asked(wish, curve.mode, rows[0].processes, batch) if rows else None
+    goal = goal or goal_measured(entry.runs, entry.check, curve.mode, batch, wish)
+    if of_samples or curve.per_epoch or (goal is not None and goal.batch_known and curve.meaning != JOB):
         if goal is None and asks:
             raise RequestError("predict.no_goal")
         if wish.critical is not None and goal is not None and not goal.batch_known:
-            raise RequestError("predict.no_batch", unit=each.unit or "–")
+            raise RequestError("predict.no_batch", unit=curve.unit or "–")
         return goal
     if not asks:
         return None
-    raise RequestError("predict.job_time" if each.meaning == JOB else "predict.no_batch", unit=each.unit or "–")
+    raise RequestError("predict.job_time" if curve.meaning == JOB else "predict.no_batch", unit=curve.unit or "–")
 
 
-def _batch(each: Series, asked: float | None) -> float | None:
+def _batch(curve: Series, batch: float | None) -> float | None:
     """Return the work of a step in the unit of a table's rates: where values are times of steps that is known."""
-    if each.meaning == RATE or each.per_process:
-        return asked
-    if each.meaning == JOB:
-        return each.second if "step" in each.unit.lower() else None
-    return each.second
+    if curve.meaning == RATE or curve.per_process:
+        return batch
+    if curve.meaning == JOB:
+        return curve.second if "step" in curve.unit.lower() else None
+    return curve.second
 
 
 def tokens_of(gpus_per_node: float, rates: Rates | None) -> TokensOf | None:

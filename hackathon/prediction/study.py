@@ -38,8 +38,8 @@ def known_studies(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
 
     Trials of `hackathon tune` differ in more than their size, and are left out.
     """
-    found = by_study(runs, memory)
-    return [each for each in found if study_record(each.project, each.id, memory).get("kind") != TUNE]
+    studies = by_study(runs, memory)
+    return [study for study in studies if study_record(study.project, study.id, memory).get("kind") != TUNE]
 
 
 def gathered(project: Path) -> Catalog:
@@ -57,11 +57,11 @@ def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | Non
 
     Successful repeats count one by one; a point whose result is false is not used, and its size is told.
     """
-    made = []
-    for each in series_of(results):
-        mode = each["mode"] if each["mode"] in (WEAK, STRONG) else WEAK
+    curves = []
+    for entry in series_of(results):
+        mode = entry["mode"] if entry["mode"] in (WEAK, STRONG) else WEAK
         lines, false = [], []
-        for point in each["points"]:
+        for point in entry["points"]:
             if is_false(point["doubts"]):
                 false.append(point["processes"])
                 continue
@@ -70,11 +70,11 @@ def of_results(results: Mapping[str, Any], *, kin: Kin = NOBODY, name: str | Non
                     lines.append(MeasuredValue(point["processes"], run["value"], point["nodes"], str(number)))
         if lines:
             notes = ["doubted"] if false else []
-            notes += [] if each["mode"] in (WEAK, STRONG) else ["weak-assumed"]
-            title = " ".join(filter(None, (name or str(each["study"]), label(each))))
-            meaning = _meaning(mode, each["unit"])
-            made.append(series(title, mode, each["unit"], lines, kin=kin, notes=notes, meaning=meaning))
-    return made
+            notes += [] if entry["mode"] in (WEAK, STRONG) else ["weak-assumed"]
+            title = " ".join(filter(None, (name or str(entry["study"]), label(entry))))
+            meaning = _meaning(mode, entry["unit"])
+            curves.append(series(title, mode, entry["unit"], lines, kin=kin, notes=notes, meaning=meaning))
+    return curves
 
 
 def _meaning(mode: str, unit: str) -> str:
@@ -101,10 +101,10 @@ def others(study: StudyRuns, studies: Iterable[StudyRuns], memory: Memory) -> li
     """Return the series of the other studies on the same cluster."""
     cluster = cluster_of(study)
     return [
-        made
-        for each in studies
-        if each.key != study.key and cluster and cluster_of(each) == cluster
-        for made in of_study(each, memory)
+        curve
+        for other in studies
+        if other.key != study.key and cluster and cluster_of(other) == cluster
+        for curve in of_study(other, memory)
     ]
 
 
@@ -160,8 +160,8 @@ def physics_of(runs: Iterable[RunEntry], cluster: str, mode: str) -> Physics:
     write; the work of a step is known where rates are samples per second. Where runs disagree the newest counts.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.processes > 0]
-    told = [dict(run.numbers).get(GRADIENT_BYTES) for run in good]
-    sizes = [size for size in told if size is not None and math.isfinite(size) and size > 0]
+    amounts = [dict(run.numbers).get(GRADIENT_BYTES) for run in good]
+    sizes = [size for size in amounts if size is not None and math.isfinite(size) and size > 0]
     batches = [
         run.work / (1 if mode == STRONG else run.processes)
         for run in good
@@ -169,10 +169,10 @@ def physics_of(runs: Iterable[RunEntry], cluster: str, mode: str) -> Physics:
     ]
     exposed = []
     for run in good:
-        waits = [each.communication for each in run.shares.ranks] if run.shares else []
-        known = [seconds for seconds in waits if seconds is not None]
-        if known and run.processes > 1:
-            exposed.append(Exposed(run.processes, run.nodes or None, min(known)))
+        waits = [rank.communication for rank in run.shares.ranks] if run.shares else []
+        times = [seconds for seconds in waits if seconds is not None]
+        if times and run.processes > 1:
+            exposed.append(Exposed(run.processes, run.nodes or None, min(times)))
     return Physics(network_of(cluster), sizes[-1] if sizes else None, batches[-1] if batches else None, tuple(exposed))
 
 
@@ -181,5 +181,5 @@ def chosen(studies: Sequence[StudyRuns], name: str | None, project: str) -> Stud
     own = [study for study in studies if study.project == project]
     if name is None:
         return own[0] if own else None
-    found = [study for study in own if name in study.id]
-    return found[0] if len(found) == 1 else next((each for each in found if each.id == name), None)
+    matches = [study for study in own if name in study.id]
+    return matches[0] if len(matches) == 1 else next((match for match in matches if match.id == name), None)

@@ -55,14 +55,14 @@ class _Group:
     unit: str = ""
     measured: list[MeasuredValue] = field(default_factory=list)
 
-    def add(self, line: _Line, one: MeasuredValue, problems: "_Problems") -> None:
-        self.measured.append(one)
+    def add(self, line: _Line, measurement: MeasuredValue, problems: "_Problems") -> None:
+        self.measured.append(measurement)
         for column in ("mode", "unit"):
             text = line.cells.get(column, "")
             text = text.casefold() if column == "mode" else text
-            known = getattr(self, column)
-            if text and known and text != known:
-                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(known))
+            current = getattr(self, column)
+            if text and current and text != current:
+                problems.add(line.number, column, "mixed", value=_shown(text), other=_shown(current))
             elif text:
                 setattr(self, column, text)
 
@@ -80,11 +80,11 @@ class _Problems:
 
     def raise_any(self) -> None:
         if self.found:
-            shown = "\n".join(self.found[:MOST_SHOWN])
+            text = "\n".join(self.found[:MOST_SHOWN])
             more = len(self.found) - MOST_SHOWN
             if more > 0:
-                shown += "\n" + message("predict.more_errors", count=more)
-            raise RequestError("predict.bad_table", errors=shown)
+                text += "\n" + message("predict.more_errors", count=more)
+            raise RequestError("predict.bad_table", errors=text)
 
 
 def read_table(path: Path) -> MeasuredTable:
@@ -117,22 +117,22 @@ def parse_table(raw: bytes, name: str) -> MeasuredTable:
         raise RequestError("predict.not_text", path=name, line=text[: text.index("\0")].count("\n") + 1)
     problems = _Problems(name)
     groups: dict[tuple[str, ...], _Group] = {}
-    for each in _lines(text, name, problems):
-        measured = _measurement(each, problems)
+    for entry in _lines(text, name, problems):
+        measured = _measurement(entry, problems)
         if measured is not None:
-            key = tuple(each.cells.get(column, "") for column in ("series", "cluster", "model", "framework"))
-            groups.setdefault(key, _Group()).add(each, measured, problems)
+            key = tuple(entry.cells.get(column, "") for column in ("series", "cluster", "model", "framework"))
+            groups.setdefault(key, _Group()).add(entry, measured, problems)
     problems.raise_any()
     if not groups:
         raise RequestError("predict.empty", path=name)
-    told = [
+    curves = [
         series(
             title or None, group.mode or WEAK, group.unit, group.measured, kin=Kin(*kin),
             notes=() if group.mode else ("weak-assumed",),
         )
         for (title, *kin), group in groups.items()
     ]  # fmt: skip
-    return MeasuredTable(name, tuple(told))
+    return MeasuredTable(name, tuple(curves))
 
 
 def _lines(text: str, name: str, problems: _Problems) -> Iterator[_Line]:
@@ -169,7 +169,7 @@ def _separator(text: str) -> str:
     """Return what stands between the names of the heading line: a comma unless it has none and another one does."""
     lines = (line.strip() for line in io.StringIO(text))
     head = next((line for line in lines if line and not line.startswith("#")), "")
-    return next((each for each in SEPARATORS if each in head), ",")
+    return next((separator for separator in SEPARATORS if separator in head), ",")
 
 
 def _numbered(reader: "Iterator[list[str]]", problems: _Problems) -> Iterator[tuple[int, list[str]]]:

@@ -115,7 +115,7 @@ def training(goal: Goal, processes: int, rate: ValueRange, tokens_per_second: fl
     batch = goal.batch_at(processes)
     samples, basis = samples_at(goal, batch)
     seconds = samples.outer(rate) if basis == RANGE else samples.over(rate)
-    made = Training(
+    trained = Training(
         processes,
         batch if goal.batch_known else None,
         samples,
@@ -125,8 +125,12 @@ def training(goal: Goal, processes: int, rate: ValueRange, tokens_per_second: fl
         seconds.times(tokens_per_second) if tokens_per_second is not None else None,
         basis,
     )
-    spans = [each for each in (made.samples, made.epochs, made.steps, made.seconds, made.tokens) if each is not None]
-    return made if all(math.isfinite(each.high) and math.isfinite(each.value) for each in spans) else None
+    spans = [
+        span
+        for span in (trained.samples, trained.epochs, trained.steps, trained.seconds, trained.tokens)
+        if span is not None
+    ]
+    return trained if all(math.isfinite(span.high) and math.isfinite(span.value) for span in spans) else None
 
 
 def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
@@ -134,16 +138,16 @@ def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
     needs = _by_batch(goal.needs)
     if goal.given and goal.critical is None:
         return ValueRange(needs[0].samples, needs[0].samples, needs[0].samples), GIVEN
-    same = next((each for each in needs if abs(each.batch / batch - 1) <= SAME), None)
+    same = next((need for need in needs if abs(need.batch / batch - 1) <= SAME), None)
     noise = 0.0 if goal.given else SEEDS
     if same is not None:
         return _spread(same.samples, noise), GIVEN if goal.given else MEASURED
     if goal.critical is not None:
-        nearest = min(needs, key=lambda each: abs(math.log(each.batch / batch)))
+        nearest = min(needs, key=lambda need: abs(math.log(need.batch / batch)))
         factor = (1 + batch / goal.critical) / (1 + nearest.batch / goal.critical)
         return _spread(nearest.samples * factor, noise), CRITICAL
     low, high = bounds(needs, batch)
-    exact = [each for each in needs if each.exact]
+    exact = [need for need in needs if need.exact]
     if len(exact) >= BATCHES:
         return _hyperbola(exact, batch, low, high), CRITICAL
     return ValueRange(math.sqrt(low * high), low, high), RANGE
@@ -151,54 +155,54 @@ def samples_at(goal: Goal, batch: float) -> tuple[ValueRange, str]:
 
 def critical_batch(needs: Sequence[Need]) -> float | None:
     """Return the critical batch size that measured needs show; None when they are too few or show none."""
-    exact = [each for each in _by_batch(needs) if each.exact]
+    exact = [need for need in _by_batch(needs) if need.exact]
     if len(exact) < BATCHES:
         return None
-    columns = [[1 / each.samples for each in exact], [each.batch / each.samples for each in exact]]
-    found = non_negative(columns, [1.0] * len(exact))
-    return found.coefficients[0] / found.coefficients[1] if found is not None and min(found.coefficients) > 0 else None
+    columns = [[1 / need.samples for need in exact], [need.batch / need.samples for need in exact]]
+    fit = non_negative(columns, [1.0] * len(exact))
+    return fit.coefficients[0] / fit.coefficients[1] if fit is not None and min(fit.coefficients) > 0 else None
 
 
 def bounds(needs: Sequence[Need], batch: float) -> tuple[float, float]:
     """Return the least and the most samples at a batch: samples do not fall and steps do not grow with the batch."""
-    smaller = [each for each in needs if each.batch < batch]
-    larger = [each for each in needs if each.batch > batch]
-    least = [each.samples for each in smaller] + [each.samples * batch / each.batch for each in larger]
-    most = [each.samples * batch / each.batch for each in smaller] + [each.samples for each in larger]
+    smaller = [need for need in needs if need.batch < batch]
+    larger = [need for need in needs if need.batch > batch]
+    least = [need.samples for need in smaller] + [need.samples * batch / need.batch for need in larger]
+    most = [need.samples * batch / need.batch for need in smaller] + [need.samples for need in larger]
     low, high = max(least), min(most)
     return (low, high) if low <= high else (high, low)  # noise of measured needs
 
 
 def _hyperbola(exact: Sequence[Need], batch: float, low: float, high: float) -> ValueRange:
     """Return E·(1 + B/B*) as fitted to measured needs by relative errors, held between the bounds."""
-    columns = [[1 / each.samples for each in exact], [each.batch / each.samples for each in exact]]
-    found = non_negative(columns, [1.0] * len(exact))
-    if found is None:
+    columns = [[1 / need.samples for need in exact], [need.batch / need.samples for need in exact]]
+    fit = non_negative(columns, [1.0] * len(exact))
+    if fit is None:
         return ValueRange(math.sqrt(low * high), low, high)
-    value = found.value([1.0, batch])
+    value = fit.value([1.0, batch])
     beyond = len(exact) - 2
-    noise = max(SEEDS / 2, math.sqrt(found.residual / max(1, beyond)))
+    noise = max(SEEDS / 2, math.sqrt(fit.residual / max(1, beyond)))
     relative = [1 / value, batch / value]
-    wide = min(WIDEST, FEW.get(beyond, 1.0) * Z90 * noise * math.sqrt(1 + found.leverage(relative)))
-    held = min(max(value, low), high)
-    return ValueRange(held, min(held, max(low * math.exp(-SEEDS), value * math.exp(-wide))),
-                max(held, min(high * math.exp(SEEDS), value * math.exp(wide))))  # fmt: skip
+    wide = min(WIDEST, FEW.get(beyond, 1.0) * Z90 * noise * math.sqrt(1 + fit.leverage(relative)))
+    middle = min(max(value, low), high)
+    return ValueRange(middle, min(middle, max(low * math.exp(-SEEDS), value * math.exp(-wide))),
+                max(middle, min(high * math.exp(SEEDS), value * math.exp(wide))))  # fmt: skip
 
 
 def _by_batch(needs: Sequence[Need]) -> list[Need]:
     """Return one need for each batch: the median of exact ones, else the smallest by which the target was reached."""
     groups: list[list[Need]] = []
-    for each in sorted(needs, key=lambda need: need.batch):
-        if groups and abs(each.batch / groups[-1][0].batch - 1) <= SAME:
-            groups[-1].append(each)
+    for need in sorted(needs, key=lambda need: need.batch):
+        if groups and abs(need.batch / groups[-1][0].batch - 1) <= SAME:
+            groups[-1].append(need)
         else:
-            groups.append([each])
-    made = []
+            groups.append([need])
+    merged = []
     for group in groups:
-        exact = [each.samples for each in group if each.exact]
-        samples = median(exact) if exact else min(each.samples for each in group)
-        made.append(Need(group[0].batch, samples, bool(exact)))
-    return made
+        exact = [need.samples for need in group if need.exact]
+        samples = median(exact) if exact else min(need.samples for need in group)
+        merged.append(Need(group[0].batch, samples, bool(exact)))
+    return merged
 
 
 def _spread(value: float, noise: float) -> ValueRange:

@@ -55,36 +55,36 @@ class Advice:
 
 def advice(runs: Sequence[RunShares]) -> list[Advice]:
     """Return what to try after runs with equally many processes; nothing for healthy ones, or too few steps."""
-    ranks = [each for run in runs for each in run.ranks]
-    if not ranks or min(each.steps for each in ranks) < STEPS:
+    ranks = [rank for run in runs for rank in run.ranks]
+    if not ranks or min(rank.steps for rank in ranks) < STEPS:
         return []
     mean, late = mean_of_runs(runs), late_rank(runs)
-    others = mean if late is None else mean_shares([each for each in ranks if each.rank != late] or ranks)
-    found = []
+    baseline = mean if late is None else mean_shares([rank for rank in ranks if rank.rank != late] or ranks)
+    suggestions = []
     sampled = any(run.basis == SAMPLED for run in runs)
     for part, limit in LIMITS.items():
         if sampled and part == "host":
             limit += BLUR
-        share = (others if part == "waiting" else mean).share(part)
+        share = (baseline if part == "waiting" else mean).share(part)
         # communication with the waiting in it may be nothing but waiting
         if share is None or share < limit or (part == "communication" and mean.waiting is None):
             continue
         if part != "waiting":
-            found.append(Advice(_IDS[part], part, share))
+            suggestions.append(Advice(_IDS[part], part, share))
         elif late is None:
-            found.append(Advice("imbalance", part, share))
+            suggestions.append(Advice("imbalance", part, share))
         else:
-            found.append(Advice("straggler", part, share, late, {"rank": str(late), "cause": _cause(runs, late)}))
-    return sorted(found, key=lambda each: -each.gain)
+            suggestions.append(Advice("straggler", part, share, late, {"rank": str(late), "cause": _cause(runs, late)}))
+    return sorted(suggestions, key=lambda suggestion: -suggestion.gain)
 
 
 def _cause(runs: Sequence[RunShares], late: int) -> str:
     """Return the part in which the late rank spends the most more than the others."""
-    ranks = [each for run in runs for each in run.ranks]
+    ranks = [rank for run in runs for rank in run.ranks]
 
     def more(part: str) -> float:
-        own = [value for each in ranks if each.rank == late and (value := getattr(each, part)) is not None]
-        others = [value for each in ranks if each.rank != late and (value := getattr(each, part)) is not None]
-        return fmean(own) - fmean(others) if own and others else 0.0
+        own = [value for rank in ranks if rank.rank == late and (value := getattr(rank, part)) is not None]
+        peers = [value for rank in ranks if rank.rank != late and (value := getattr(rank, part)) is not None]
+        return fmean(own) - fmean(peers) if own and peers else 0.0
 
     return max(_OWN, key=more)

@@ -146,7 +146,7 @@ def function_hook(chainer: Any, profiler: ChainerProfiler) -> Any:
                 profiler.add("cpu_op", name, self.begins.pop(), now())
 
         def forward_preprocess(self, function: Any, in_data: Any) -> None:
-            profiler.on_device = profiler.on_device or any(of_device(each) for each in in_data)
+            profiler.on_device = profiler.on_device or any(of_device(array) for array in in_data)
             self.begin()
 
         def forward_postprocess(self, function: Any, in_data: Any) -> None:
@@ -169,23 +169,23 @@ def of_device(array: Any) -> bool:
 
 def watched() -> Any:
     """Return (class or module, name of its function, what the trace calls it) of what is timed beside functions."""
-    found = []  # type: list[Any]
+    targets = []  # type: list[Any]
     iterators = sys.modules.get("chainer.iterators")
     for name in ("SerialIterator", "MultiprocessIterator", "MultithreadIterator", "OrderSampler"):
         owner = getattr(iterators, name, None)
         if owner is not None and "__next__" in vars(owner):
-            found.append((owner, "__next__", "data"))
+            targets.append((owner, "__next__", "data"))
         if owner is not None and "next" in vars(owner):
-            found.append((owner, "next", "data"))
+            targets.append((owner, "next", "data"))
     base = getattr(sys.modules.get("chainermn.communicators.communicator_base"), "CommunicatorBase", None)
     for owner in below(base) if base is not None else ():
         for method in ("multi_node_mean_grad", "allreduce_grad"):
             if method in vars(owner) and not getattr(vars(owner)[method], "__isabstractmethod__", False):
-                found.append((owner, method, "mpi:all_reduce"))
-    return found
+                targets.append((owner, method, "mpi:all_reduce"))
+    return targets
 
 
 def below(owner: Any) -> Any:
     """Return the classes that are made from one, at any distance."""
     direct = owner.__subclasses__()
-    return [*direct, *(each for child in direct for each in below(child))]
+    return [*direct, *(descendant for child in direct for descendant in below(child))]

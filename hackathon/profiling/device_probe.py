@@ -26,25 +26,25 @@ def device_peaks() -> Any:
     """Return {"device", "flops_per_s": {precision: …}, "bytes_per_s"}: the best of what was measured."""
     torch = sys.modules["torch"]  # type: Any
     device = "cuda" if torch.cuda.is_available() and torch.cuda.is_initialized() else "cpu"
-    found = {"device": device, "flops_per_s": {}, "bytes_per_s": None}  # type: Any
+    peaks = {"device": device, "flops_per_s": {}, "bytes_per_s": None}  # type: Any
     with torch.no_grad():
         for kind, name in PRECISIONS.items():
             if device == "cpu" and kind == "float16":
                 continue  # few CPUs have it, and the others take minutes
             try:
-                found["flops_per_s"][name] = matmul_rate(torch, device, getattr(torch, kind))
+                peaks["flops_per_s"][name] = matmul_rate(torch, device, getattr(torch, kind))
             except Exception:  # no such precision there, or no memory left
                 continue
         try:
             if device == "cuda" and convolves_in_tf32(torch):
-                found["flops_per_s"]["tf32"] = tf32_rate(torch)
+                peaks["flops_per_s"]["tf32"] = tf32_rate(torch)
         except Exception:  # an old torch, or settings in its newer way, which the older one cannot tell
             pass
         try:
-            found["bytes_per_s"] = copy_rate(torch, device)
+            peaks["bytes_per_s"] = copy_rate(torch, device)
         except Exception:
             pass
-    return found
+    return peaks
 
 
 def convolves_in_tf32(torch: Any) -> bool:

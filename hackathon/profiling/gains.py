@@ -146,35 +146,39 @@ class Attempt:
 
 def advice_on(runs: Sequence[RunShares], evidence: GainEvidence) -> list[Advice]:
     """Return the advice from shares of runs with equally many processes, and from a profile what they do not tell."""
-    found = advice(runs)
-    parts = {each.part for each in found}
+    suggestions = advice(runs)
+    parts = {suggestion.part for suggestion in suggestions}
     profiled = advice([evidence.profiled]) if evidence.profiled is not None else []
-    more = [each for each in profiled if each.part not in parts and each.part in ("communication", "waiting")]
-    return sorted([*found, *more], key=lambda each: -each.gain)
+    more = [
+        suggestion
+        for suggestion in profiled
+        if suggestion.part not in parts and suggestion.part in ("communication", "waiting")
+    ]
+    return sorted([*suggestions, *more], key=lambda suggestion: -suggestion.gain)
 
 
-def attempts(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
+def attempts(suggestions: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
     """Return what to try, the largest expected gain first; nothing for a healthy run of which nothing was measured.
 
-    `found`: the advice from the shares; `mean`: the shares over the ranks.
+    `suggestions`: the advice from the shares; `mean`: the shares over the ranks.
     """
-    made = [each for one in found for each in _of_advice(one, evidence)]
-    named = {name for each in made for name in each.settings}
-    made += [
+    candidates = [attempt for suggestion in suggestions for attempt in _of_advice(suggestion, evidence)]
+    named = {name for attempt in candidates for name in attempt.settings}
+    candidates += [
         Attempt(TUNED, "", _tuned_gain(row, mean, evidence), row.settings)
         for row in evidence.tuned
         if row.wins and not set(row.settings) <= named and not _is_set(row.settings, evidence)
     ]
-    made += _scaling(found, mean, evidence)
-    return sorted(made, key=lambda each: -each.expected.gain)
+    candidates += _scaling(suggestions, mean, evidence)
+    return sorted(candidates, key=lambda attempt: -attempt.expected.gain)
 
 
 def expected_of(advice: Advice, changed: Sequence[str], evidence: GainEvidence) -> Expected:
     """Return the gain that was to be expected of advice once some parameters were changed: that of the best of them."""
-    switches = [each for each in SWITCHES if each.advice == advice.id and each.parameter in changed]
+    switches = [switch for switch in SWITCHES if switch.advice == advice.id and switch.parameter in changed]
     if not switches:
         return _share(advice)
-    return max((_gain(advice, each, evidence) for each in switches), key=lambda each: each.gain)
+    return max((_gain(advice, switch, evidence) for switch in switches), key=lambda expected: expected.gain)
 
 
 def percent(share: float) -> str:
@@ -195,7 +199,7 @@ def name_of(identifier: str, settings: Mapping[str, Scalar]) -> str:
 
 
 def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
-    made: list[Attempt] = []
+    candidates: list[Attempt] = []
     out: list[str] = []
     for switch in SWITCHES:
         if switch.advice != advice.id or not acts(switch, evidence.parameters):
@@ -207,12 +211,14 @@ def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
         out += [settings_words(row.settings) for row in rows if not row.wins]
         best = max((row for row in rows if row.wins), key=lambda row: row.ratio, default=None)
         if best is not None and not _is_set(best.settings, evidence):
-            made.append(Attempt(advice.id, advice.part, _tuned(best, evidence, advice), best.settings, advice=advice))
+            candidates.append(
+                Attempt(advice.id, advice.part, _tuned(best, evidence, advice), best.settings, advice=advice)
+            )
         elif value is not None and not rows and evidence.takes(switch.parameter, value):
             gain = _gain(advice, switch, evidence)
-            made.append(Attempt(advice.id, advice.part, gain, {switch.parameter: value}, advice=advice))
-    if made:
-        return made
+            candidates.append(Attempt(advice.id, advice.part, gain, {switch.parameter: value}, advice=advice))
+    if candidates:
+        return candidates
     if out:
         return [Attempt(advice.id, advice.part, _share(advice), advice=advice, ruled_out=tuple(out))]
     lines, saves = LINES.get((evidence.framework, advice.id), ("", 1.0))
@@ -221,7 +227,7 @@ def _of_advice(advice: Advice, evidence: GainEvidence) -> list[Attempt]:
         return [Attempt(advice.id, advice.part, _share(advice), advice=advice)]
     gain = _share(advice) if saves == 1.0 else _part(advice, saves)
     if lines and advice.id == "exposed-communication":
-        gain = _gain(advice, next(each for each in SWITCHES if each.parameter == "hook"), evidence)
+        gain = _gain(advice, next(switch for switch in SWITCHES if switch.parameter == "hook"), evidence)
     return [Attempt(advice.id, advice.part, gain, lines=lines, advice=advice)]
 
 
@@ -276,11 +282,11 @@ def _measured(row: TunedOption, evidence: GainEvidence, scale: float, most: floa
     return Expected(saved(row.ratio) or 0.0, bound, "speedup", low, high, values)
 
 
-def _scaling(found: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
+def _scaling(suggestions: Sequence[Advice], mean: StepShares | None, evidence: GainEvidence) -> list[Attempt]:
     """Return that a study scales badly, where the shares do not say by what: the program does not tell them."""
-    told = mean is not None and mean.communication is not None
+    explained = mean is not None and mean.communication is not None
     lost = 1 - evidence.efficiency if evidence.efficiency is not None else 0.0
-    if told or found or evidence.processes <= evidence.base or lost < LOST:
+    if explained or suggestions or evidence.processes <= evidence.base or lost < LOST:
         return []
     values = {
         "lost": percent(lost), "efficiency": percent(1 - lost), "base": str(evidence.base),

@@ -28,7 +28,7 @@ def shares_of_run(run: Path, processes: int, meters: MeterFiles | None = None) -
     where others read them, too.
     """
     measured = _of_meters(run, processes, meters)
-    if measured is not None and all(each.compute is not None for each in measured.ranks):
+    if measured is not None and all(rank.compute is not None for rank in measured.ranks):
         return measured
     return outside_shares(run, processes) or measured
 
@@ -36,7 +36,7 @@ def shares_of_run(run: Path, processes: int, meters: MeterFiles | None = None) -
 def _of_meters(run: Path, processes: int, meters: MeterFiles | None) -> RunShares | None:
     files = (rank_files(guarded(run) / "metrics", ".jsonl") if meters is None else meters.files)[:RANKS]
     records = {rank_of(file): list(intervals(newest_lines(file, TAIL, meters))) for file in files}
-    return run_shares({rank: each for rank, each in records.items() if rank < processes}, processes)
+    return run_shares({rank: record for rank, record in records.items() if rank < processes}, processes)
 
 
 def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
@@ -60,9 +60,9 @@ def intervals(lines: Iterable[Mapping[str, Any]]) -> Iterator[Interval]:
 
 def _steps(line: Mapping[str, Any], before: int | None) -> tuple[int, int]:
     """Return the first and last step of a line; (0, 0) when they are not known."""
-    told = listed(line.get("interval"))
-    if len(told) == 2:
-        return count_of(told[0]), count_of(told[1])
+    bounds = listed(line.get("interval"))
+    if len(bounds) == 2:
+        return count_of(bounds[0]), count_of(bounds[1])
     return (before + 1, count_of(line.get("step"))) if before is not None else (0, 0)
 
 
@@ -75,10 +75,10 @@ def _phases(line: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, floa
 
 def _collectives(line: Mapping[str, Any], seconds: float) -> tuple[tuple[float, ...], ...]:
     """Return the seconds of each step's collectives; a value that cannot be meant ends the list."""
-    found = []
+    collectives = []
     for step in listed(line.get("collectives"))[:STEPS]:
-        spent = [value for each in listed(step)[:COLLECTIVES] if (value := finite(each)) is not None]
+        spent = [value for number in listed(step)[:COLLECTIVES] if (value := finite(number)) is not None]
         if len(spent) != len(listed(step)) or any(not 0 <= value <= seconds for value in spent):
             break
-        found.append(tuple(spent))
-    return tuple(found)
+        collectives.append(tuple(spent))
+    return tuple(collectives)

@@ -91,8 +91,12 @@ class AdviceOutcome:
                 "repeated": measured.repeated,
             },
             "beyond_expected": self.beyond,
-            "changed": [{"name": each.name, "before": each.before, "after": each.after} for each in self.changed],
-            "other_changes": [{"name": each.name, "before": each.before, "after": each.after} for each in self.others],
+            "changed": [
+                {"name": change.name, "before": change.before, "after": change.after} for change in self.changed
+            ],
+            "other_changes": [
+                {"name": change.name, "before": change.before, "after": change.after} for change in self.others
+            ],
             "part_share": {"before": rounded(self.part_before), "after": rounded(self.part_after)},
             "message": self.message,
         }  # fmt: skip
@@ -115,12 +119,14 @@ class AdviceOutcome:
     @property
     def changed_text(self) -> str:
         """What differs that the advice names: `workers 0 → 4`; empty when nothing does."""
-        return message("shares.between").join(f"{each.name} {each.before} → {each.after}" for each in self.changed)
+        return message("shares.between").join(
+            f"{change.name} {change.before} → {change.after}" for change in self.changed
+        )
 
     @property
     def message(self) -> str:
         """The whole in one sentence or two, in the current language."""
-        told = message(
+        sentence = message(
             "gains.outcome", name=self.name, verdict=self.verdict_text, expected=self.expected.text,
             measured=self.measured_text,
         )  # fmt: skip
@@ -128,17 +134,19 @@ class AdviceOutcome:
         if self.changed:
             more.append(message("gains.changed", what=self.changed_text))
         elif self.others:
-            what = message("shares.between").join(_change(each) for each in self.others)
-            more.append(message("gains.changed_others", what=what))
+            changes = message("shares.between").join(_change(change) for change in self.others)
+            more.append(message("gains.changed_others", what=changes))
         else:
             more.append(message("gains.changed_nothing"))
         if self.beyond:
             more.append(message("gains.beyond"))
-        return told + "".join(message("gains.then", text=each) for each in more)
+        return sentence + "".join(message("gains.then", text=text) for text in more)
 
 
-def _change(each: Change) -> str:
-    return f"{each.name} {each.before} → {each.after}" if each.parameter else message(f"gains.changed_{each.name}")
+def _change(change: Change) -> str:
+    if change.parameter:
+        return f"{change.name} {change.before} → {change.after}"
+    return message(f"gains.changed_{change.name}")
 
 
 def outcomes(
@@ -150,23 +158,23 @@ def outcomes(
     All runs have equally many processes. `evidence`: on the older ones; `changes`: what differs between the sides. An
     option of a speedup table counts only where it was changed.
     """
-    found = advice_on(old, evidence)
+    suggestions = advice_on(old, evidence)
     before = mean_of_runs(old) if old else None
     after = mean_of_runs(new) if new else None
-    parameters = {each.name for each in changes if each.parameter}
-    offered = attempts(found, before, evidence)
-    made = []
-    for each in found:
-        mine = parameters & names_of(each.id)
-        told = [its.expected for its in offered if its.id == each.id and mine & set(its.settings)]
-        expected = max(told, key=lambda its: its.gain, default=expected_of(each, sorted(mine), evidence))
-        shares = (before.share(each.part) if before else None, after.share(each.part) if after else None)
+    parameters = {change.name for change in changes if change.parameter}
+    offered = attempts(suggestions, before, evidence)
+    entries = []
+    for suggestion in suggestions:
+        mine = parameters & names_of(suggestion.id)
+        expectations = [its.expected for its in offered if its.id == suggestion.id and mine & set(its.settings)]
+        expected = max(expectations, key=lambda its: its.gain, default=expected_of(suggestion, sorted(mine), evidence))
+        shares = (before.share(suggestion.part) if before else None, after.share(suggestion.part) if after else None)
         # a part that a side does not know is not known to have fallen
-        shares = shares if after is not None and getattr(after, each.part) is not None else (shares[0], None)
+        shares = shares if after is not None and getattr(after, suggestion.part) is not None else (shares[0], None)
         verdict, reason = _verdict(measured, shares)
-        made.append(
+        entries.append(
             AdviceOutcome(
-                each.id, each.part, verdict, reason, expected, measured,
+                suggestion.id, suggestion.part, verdict, reason, expected, measured,
                 tuple(change for change in changes if change.name in mine),
                 tuple(change for change in changes if change.name not in mine), {}, *shares,
             )
@@ -176,18 +184,18 @@ def outcomes(
         if attempt.id != TUNED or not mine or not _was_set(attempt.settings, changes):
             continue
         verdict, reason = _verdict(measured, (None, None))
-        made.append(
+        entries.append(
             AdviceOutcome(
                 TUNED, "", verdict, reason, attempt.expected, measured,
                 tuple(change for change in changes if change.name in mine),
                 tuple(change for change in changes if change.name not in mine), attempt.settings,
             )
         )  # fmt: skip
-    return sorted(made, key=lambda each: -each.expected.gain)
+    return sorted(entries, key=lambda entry: -entry.expected.gain)
 
 
 def _was_set(settings: Mapping[str, Any], changes: Sequence[Change]) -> bool:
-    after = {each.name: each.after for each in changes if each.parameter}
+    after = {change.name: change.after for change in changes if change.parameter}
     return all(settings_words({name: value}) == f"{name}={after.get(name)}" for name, value in settings.items())
 
 

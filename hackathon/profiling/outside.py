@@ -60,26 +60,26 @@ class Seen:
     @property
     def rest(self) -> float:
         """Share of the time that is in no marked part."""
-        return self._sum("rest") / sum(each.seconds for each in self.blocks)
+        return self._sum("rest") / sum(block.seconds for block in self.blocks)
 
     def _sum(self, part: str) -> float:
-        return sum(each.parts.get(part, 0.0) for each in self.blocks)
+        return sum(block.parts.get(part, 0.0) for block in self.blocks)
 
     def unknown(self, processes: int) -> dict[str, str]:
         """Return part → why it is not known."""
-        found = {}
+        reasons = {}
         if not self.seen.get("data"):
-            found["data"] = UNSEEN
+            reasons["data"] = UNSEEN
         if self.device not in ("", "cpu"):
-            return found | dict.fromkeys(("data", "host", "compute", "communication", "waiting"), ON_DEVICE)
-        told = sum(self._told)
-        few = self.samples.get("unknown", 0) > told or self.rest * self._error > POINTS
+            return reasons | dict.fromkeys(("data", "host", "compute", "communication", "waiting"), ON_DEVICE)
+        total = sum(self._told)
+        few = self.samples.get("unknown", 0) > total or self.rest * self._error > POINTS
         if self.rest >= NOTICED and few:
-            found["compute"] = found["host"] = FEW_SAMPLES
+            reasons["compute"] = reasons["host"] = FEW_SAMPLES
         missed = self.seen.get("forward", 0) > self.seen.get("backward", 0) + 1
         if processes > 1 and (missed or not self.seen.get("communication")):
-            found["communication"] = found["waiting"] = UNSEEN
-        return found
+            reasons["communication"] = reasons["waiting"] = UNSEEN
+        return reasons
 
     def of_rest(self) -> tuple[float, float]:
         """Return the shares of the rest that are computing and the program's own work on a CPU.
@@ -87,12 +87,12 @@ class Seen:
         Its processor time is divided as the samples are. Of computing more is believed only if samples clearly say so:
         it waited for a CPU, or for its other threads.
         """
-        rest, told = self._sum("rest"), self._told
-        if rest <= 0 or not sum(told):
+        remainder, samples = self._sum("rest"), self._told
+        if remainder <= 0 or not sum(samples):
             return 0.0, 0.0
-        cpu, working = min(1.0, self._sum("cpu") / rest), max(1, told[0] + told[1])
-        computes, host = cpu * told[0] / working, cpu * told[1] / working
-        sampled = told[0] / sum(told)
+        cpu, working = min(1.0, self._sum("cpu") / remainder), max(1, samples[0] + samples[1])
+        computes, host = cpu * samples[0] / working, cpu * samples[1] / working
+        sampled = samples[0] / sum(samples)
         return (sampled if sampled - _ERRORS * self._error > computes else computes), host
 
     @property
@@ -110,57 +110,59 @@ class Seen:
 def outside_shares(run: Path, processes: int) -> RunShares | None:
     """Return where the time of a run's steps goes as its recorders saw it; None when they saw no steps."""
     files = rank_files(guarded(run) / FOLDER, ".json")[:RANKS]
-    ranks = {rank: found for file in files if (rank := rank_of(file)) < processes and (found := seen(read_json(file)))}
+    ranks = {
+        rank: report for file in files if (rank := rank_of(file)) < processes and (report := seen(read_json(file)))
+    }
     if not ranks:
         return None
     why: dict[str, str] = {}
-    for each in ranks.values():
-        why |= each.unknown(processes)
-    records = {rank: list(_intervals(each, why)) for rank, each in ranks.items()}
-    sampled = "compute" not in why and any(each.rest >= NOTICED for each in ranks.values())
+    for recording in ranks.values():
+        why |= recording.unknown(processes)
+    records = {rank: list(_intervals(recording, why)) for rank, recording in ranks.items()}
+    sampled = "compute" not in why and any(recording.rest >= NOTICED for recording in ranks.values())
     return run_shares(records, processes, why, SAMPLED if sampled else HOOKED)
 
 
 def seen(value: object) -> Seen | None:
     """Return what a recorder's file says, whatever lies there; None when it tells no steps."""
-    told = mapping_of(value)
-    blocks = tuple(_blocks(told.get("blocks")))
-    counts = {str(name): count_of(each) for name, each in mapping_of(told.get("seen")).items()}
-    samples = {str(name): count_of(each) for name, each in mapping_of(told.get("samples")).items()}
-    return Seen(text_of(told.get("device")), counts, samples, blocks) if blocks else None
+    record = mapping_of(value)
+    blocks = tuple(_blocks(record.get("blocks")))
+    counts = {str(name): count_of(count) for name, count in mapping_of(record.get("seen")).items()}
+    samples = {str(name): count_of(count) for name, count in mapping_of(record.get("samples")).items()}
+    return Seen(text_of(record.get("device")), counts, samples, blocks) if blocks else None
 
 
 def _blocks(value: object) -> Iterator[Stretch]:
     after = 0
-    for each in map(mapping_of, listed(value)[:BLOCKS]):
-        first, last, seconds = count_of(each.get("first")), count_of(each.get("last")), finite(each.get("seconds"))
+    for block in map(mapping_of, listed(value)[:BLOCKS]):
+        first, last, seconds = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
         if not seconds or seconds <= 0 or not after < first <= last < first + STEPS:
             continue
-        parts = {str(name): finite(spent) for name, spent in mapping_of(each.get("parts")).items()}
-        known = {name: spent for name, spent in parts.items() if spent is not None and 0 <= spent <= 1.01 * seconds}
-        if len(known) < len(parts) or sum(known.values()) - known.get("cpu", 0.0) > 1.01 * seconds:
+        parts = {str(name): finite(spent) for name, spent in mapping_of(block.get("parts")).items()}
+        times = {name: spent for name, spent in parts.items() if spent is not None and 0 <= spent <= 1.01 * seconds}
+        if len(times) < len(parts) or sum(times.values()) - times.get("cpu", 0.0) > 1.01 * seconds:
             continue
         after = last
-        yield Stretch(first, last, seconds, known, _collectives(each.get("collectives"), last - first + 1, seconds))
+        yield Stretch(first, last, seconds, times, _collectives(block.get("collectives"), last - first + 1, seconds))
 
 
 def _collectives(value: object, steps: int, seconds: float) -> tuple[tuple[float, ...], ...]:
     """Return the seconds of each step's collectives; none when they are not those of all steps."""
-    found = []
+    collectives = []
     for step in listed(value)[:STEPS]:
-        spent = [known for each in listed(step)[:COLLECTIVES] if (known := finite(each)) is not None]
-        if len(spent) != len(listed(step)) or any(not 0 <= each <= seconds for each in spent):
+        spent = [duration for number in listed(step)[:COLLECTIVES] if (duration := finite(number)) is not None]
+        if len(spent) != len(listed(step)) or any(not 0 <= number <= seconds for number in spent):
             return ()
-        found.append(tuple(spent))
-    return tuple(found) if len(found) == steps else ()
+        collectives.append(tuple(spent))
+    return tuple(collectives) if len(collectives) == steps else ()
 
 
 def _intervals(rank: Seen, why: Mapping[str, str]) -> Iterator[Interval]:
     """Yield a rank's blocks in the Meter's words, without the parts that are not known."""
     computes, host = rank.of_rest()
-    for each in rank.blocks:
-        spent = {name: each.parts.get(name, 0.0) for name in ("data", "compute", "communication")}
-        spent["compute"] += computes * each.parts.get("rest", 0.0)
-        spent["host"] = host * each.parts.get("rest", 0.0)
-        known = {name: seconds for name, seconds in spent.items() if name not in why}
-        yield Interval(each.first, each.last, each.seconds, known, each.collectives)
+    for block in rank.blocks:
+        spent = {name: block.parts.get(name, 0.0) for name in ("data", "compute", "communication")}
+        spent["compute"] += computes * block.parts.get("rest", 0.0)
+        spent["host"] = host * block.parts.get("rest", 0.0)
+        phases = {name: seconds for name, seconds in spent.items() if name not in why}
+        yield Interval(block.first, block.last, block.seconds, phases, block.collectives)

@@ -11,17 +11,17 @@ def point_json(runs: Sequence[RunShares]) -> dict[str, Any] | None:
     """Return the mean of runs with equally many processes as the results JSON has it; None without any."""
     if not runs:
         return None
-    whole = mean_of_runs(runs).to_json()
+    mean = mean_of_runs(runs).to_json()
     bases = {run.basis for run in runs}
     return {
         "basis": next(basis for basis in (SAMPLED, HOOKED, MEASURED, *bases) if basis in bases),
         "late_rank": late_rank(runs),
-        **{name: each for name, each in whole.items() if name != "rank"},
-        "advice": [each.to_json() for each in advice(runs)],
+        **{name: value for name, value in mean.items() if name != "rank"},
+        "advice": [suggestion.to_json() for suggestion in advice(runs)],
     }
 
 
 def run_json(run: RunShares | None) -> dict[str, Any] | None:
     """Return the shares of one run and of its ranks as the results JSON has them; None stays."""
-    found = point_json([run] if run is not None else [])
-    return {**found, "ranks": [each.to_json() for each in run.ranks]} if found is not None and run is not None else None
+    point = point_json([run] if run is not None else [])
+    return {**point, "ranks": [rank.to_json() for rank in run.ranks]} if point is not None and run is not None else None

@@ -108,9 +108,9 @@ class Recorder:
         if self.refused:
             self._put("note", {"schema_version": 1, "reason": self.refused})
         else:
-            made = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
-            profiler.export_chrome_trace(made)
-            os.replace(made, os.path.join(self.folder, "rank-%d.json.gz" % rank))
+            draft = os.path.join(self.folder, ".rank-%d.%d.json.gz" % (rank, os.getpid()))
+            profiler.export_chrome_trace(draft)
+            os.replace(draft, os.path.join(self.folder, "rank-%d.json.gz" % rank))
         self.state = "written"
         self._put("info", self.info())
 
@@ -124,7 +124,7 @@ class Recorder:
         # seconds[i] is the step that ends at ends[i + 1]
         first = self.begin + WARM_UP - 1
         last = first + self.active
-        found = {
+        report = {
             "schema_version": 1,
             "rank": rank_of_process(),
             "processes": processes(),
@@ -140,23 +140,23 @@ class Recorder:
             "peak_bytes": {"process": process_peak()},
         }  # type: Any
         if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-            found["device"] = torch.cuda.get_device_name()
-            found["peak_bytes"]["device"] = int(torch.cuda.max_memory_allocated())
+            report["device"] = torch.cuda.get_device_name()
+            report["peak_bytes"]["device"] = int(torch.cuda.max_memory_allocated())
         if self.tell_device is not None:
             try:
-                self.tell_device(found)
+                self.tell_device(report)
             except Exception:  # an old version may not tell
                 pass
-        return found
+        return report
 
     def note_complete(self, peaks: Any = None) -> None:
         """Write down that everything is measured; `peaks` measures the device, once memory and times are noted."""
         self.state = "complete"
-        found = self.info()
+        report = self.info()
         measured = peaks() if peaks is not None else None
         if measured:
-            found["device_peaks"] = measured
-        self._put("info", found)
+            report["device_peaks"] = measured
+        self._put("info", report)
 
     def fail(self, error: Exception) -> None:
         """Write down why there will be no trace."""
@@ -195,11 +195,11 @@ class Recorder:
 
     def _put(self, kind: str, value: Any) -> None:
         name = "rank-%d.%s.json" % (rank_of_process(), kind)
-        made = os.path.join(self.folder, ".%s.%d" % (name, os.getpid()))
+        draft = os.path.join(self.folder, ".%s.%d" % (name, os.getpid()))
         try:
-            with open(made, "w") as stream:
+            with open(draft, "w") as stream:
                 json.dump(value, stream)
-            os.replace(made, os.path.join(self.folder, name))
+            os.replace(draft, os.path.join(self.folder, name))
         except OSError:
             pass
 
@@ -249,9 +249,9 @@ def beside(name: str) -> Any:
     from importlib.util import module_from_spec, spec_from_file_location
 
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
-    found = spec_from_file_location(name, path)  # type: Any
-    module = module_from_spec(found)  # type: Any
-    found.loader.exec_module(module)
+    spec = spec_from_file_location(name, path)  # type: Any
+    module = module_from_spec(spec)  # type: Any
+    spec.loader.exec_module(module)
     return module
 
 
@@ -327,7 +327,7 @@ class ModuleWatch:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder, self.waiting = recorder, dict(self.MODULES)
-        for name in [each for each in self.waiting if each in sys.modules]:  # a `.pth` file may have imported them
+        for name in [key for key in self.waiting if key in sys.modules]:  # a `.pth` file may have imported them
             self._attach(self.waiting.pop(name), sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -337,8 +337,8 @@ class ModuleWatch:
         from importlib.machinery import PathFinder
 
         attach = self.waiting.pop(name)
-        found = PathFinder.find_spec(name, path)
-        loader = found.loader if found is not None else None  # type: Any
+        spec = PathFinder.find_spec(name, path)
+        loader = spec.loader if spec is not None else None  # type: Any
         if loader is None or not hasattr(loader, "exec_module"):
             return None
         load = loader.exec_module
@@ -348,7 +348,7 @@ class ModuleWatch:
             self._attach(attach, module)
 
         loader.exec_module = load_and_attach
-        return found
+        return spec
 
     def _attach(self, attach: Any, module: Any) -> None:
         try:
@@ -362,10 +362,10 @@ def arm() -> None:
 
     HK_PROFILE is `steps to skip,steps to record,0 or 1 for memory`.
     """
-    wanted, run = os.environ.get("HK_PROFILE"), os.environ.get("HK_RUN")
-    if not wanted or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
+    setting, run = os.environ.get("HK_PROFILE"), os.environ.get("HK_RUN")
+    if not setting or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
         return
-    skip, active, memory = (int(each) for each in wanted.split(","))
+    skip, active, memory = (int(number) for number in setting.split(","))
     recorder = Recorder(os.path.join(run, "profile"), skip, active, memory == 1)
     os.makedirs(recorder.folder, exist_ok=True)
     sys.meta_path.insert(0, ModuleWatch(recorder))
@@ -383,13 +383,13 @@ def go_on() -> None:
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
-    here = os.path.dirname(os.path.abspath(__file__))
-    sys.path[:] = [each for each in sys.path if os.path.abspath(each or os.curdir) != here]
-    found = PathFinder.find_spec("sitecustomize", sys.path)
-    if found is not None and found.loader is not None:
-        module = module_from_spec(found)
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or os.curdir) != folder]
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
         sys.modules["sitecustomize"] = module
-        found.loader.exec_module(module)
+        spec.loader.exec_module(module)
 
 
 if __name__ == "sitecustomize":

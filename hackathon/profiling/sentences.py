@@ -19,13 +19,13 @@ def sentences(processes: int, shares: Mapping[str, Any] | None) -> list[str]:
     """
     if not shares:
         return []
-    told = [
+    hints = [
         message(
-            "shares.advice", processes=processes, text=f"{each['message']}{message('shares.then')}{each['confirm']}"
+            "shares.advice", processes=processes, text=f"{hint['message']}{message('shares.then')}{hint['confirm']}"
         )
-        for each in shares["advice"]
+        for hint in shares["advice"]
     ]
-    return [point_sentence(processes, shares), *told]
+    return [point_sentence(processes, shares), *hints]
 
 
 def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> list[str]:
@@ -33,17 +33,19 @@ def points_sentences(points: Sequence[tuple[int, Mapping[str, Any] | None]]) -> 
 
     Where none of them says more than how long its steps take, one sentence for all.
     """
-    told = [(processes, shares) for processes, shares in points if shares]
-    if len(told) < 2 or any(shares["advice"] or not _undivided(shares) for _, shares in told):
-        return [line for processes, shares in told for line in sentences(processes, shares)]
-    times = [message("shares.step_on", processes=each, step=duration(shares["seconds"])) for each, shares in told]
-    return [message("shares.steps_only", times=message("shares.between").join(times), parts=unknown(told[-1][1]))]
+    pairs = [(processes, shares) for processes, shares in points if shares]
+    if len(pairs) < 2 or any(shares["advice"] or not _undivided(shares) for _, shares in pairs):
+        return [line for processes, shares in pairs for line in sentences(processes, shares)]
+    times = [
+        message("shares.step_on", processes=processes, step=duration(shares["seconds"])) for processes, shares in pairs
+    ]
+    return [message("shares.steps_only", times=message("shares.between").join(times), parts=unknown(pairs[-1][1]))]
 
 
 def _undivided(shares: Mapping[str, Any]) -> bool:
     """Return whether nothing is known of a step but its time."""
-    known = any(shares[part] for part in PARTS if part != "other")
-    return bool(shares["unknown"]) and not known and shares.get("basis", MEASURED) == MEASURED
+    divided = any(shares[part] for part in PARTS if part != "other")
+    return bool(shares["unknown"]) and not divided and shares.get("basis", MEASURED) == MEASURED
 
 
 def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
@@ -52,15 +54,15 @@ def point_sentence(processes: int, shares: Mapping[str, Any]) -> str:
     Communication is told with the waiting in it, as a program measures it.
     """
     seconds = shares["seconds"]
-    known = {part: shares[part] for part in PARTS if shares[part] is not None}
-    waiting = known.pop("waiting", None)
+    spent = {part: shares[part] for part in PARTS if shares[part] is not None}
+    waiting = spent.pop("waiting", None)
     if waiting is not None:
-        known["communication"] += waiting
-    order = sorted(known, key=lambda part: -known[part])
+        spent["communication"] += waiting
+    order = sorted(spent, key=lambda part: -spent[part])
     parts = [
-        _part(part, known[part], seconds, waiting, shares["late_rank"])
+        _part(part, spent[part], seconds, waiting, shares["late_rank"])
         for part in order
-        if known[part] >= SHOWN * seconds
+        if spent[part] >= SHOWN * seconds
     ]
     text = message(
         "shares.point", processes=processes, step=duration(seconds), parts=message("shares.between").join(parts)
@@ -89,8 +91,8 @@ def change_sentences(processes: int, old: Mapping[str, Any] | None, new: Mapping
         for part, (before, after) in changes.items()
         if abs(before - after) >= CHANGED
     ]
-    told = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
-    return [told] if moved else []
+    sentence = message("shares.changed", processes=processes, parts=message("shares.between").join(moved))
+    return [sentence] if moved else []
 
 
 def unknown(shares: Mapping[str, Any]) -> str:

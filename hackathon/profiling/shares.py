@@ -60,8 +60,8 @@ class StepShares:
 
     def share(self, *parts: str) -> float | None:
         """Return the share of some parts in the step, 0…1; None when none of them is known."""
-        known = [value for part in parts if (value := getattr(self, part)) is not None]
-        return sum(known) / self.seconds if known and self.seconds > 0 else None
+        values = [value for part in parts if (value := getattr(self, part)) is not None]
+        return sum(values) / self.seconds if values and self.seconds > 0 else None
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ class RunShares:
     def from_fields(cls, value: Mapping[str, Any]) -> "RunShares":
         """Return the shares from the mapping that `dataclasses.asdict` makes. Raises TypeError or ValueError."""
         ranks = [
-            StepShares(**{**each, "unknown": tuple((str(part), str(why)) for part, why in each["unknown"])})
-            for each in value["ranks"]
+            StepShares(**{**entry, "unknown": tuple((str(part), str(why)) for part, why in entry["unknown"])})
+            for entry in value["ranks"]
         ]
         return cls(
             int(value["processes"]),
             tuple(ranks),
-            tuple((int(rank), float(each)) for rank, each in value["caused"]),
+            tuple((int(rank), float(seconds)) for rank, seconds in value["caused"]),
             str(value.get("basis", MEASURED)),
         )
 
@@ -122,18 +122,22 @@ def run_shares(
     What the program does not tell is not guessed: the part is None, with the reason. `why`: part → that reason, where
     it is known already.
     """
-    ranks = {rank: each for rank, each in sorted(records.items()) if _seconds(each) > 0 and _steps(each) > 0}
+    ranks = {
+        rank: intervals
+        for rank, intervals in sorted(records.items())
+        if _seconds(intervals) > 0 and _steps(intervals) > 0
+    }
     if not ranks:
         return None
-    marked = {phase for each in ranks.values() for interval in each for phase in interval.phases}
+    marked = {phase for intervals in ranks.values() for interval in intervals for phase in interval.phases}
     waits, caused, problem = _waiting(ranks, processes)
     shares = tuple(
-        _rank_shares(rank, each, marked, processes, waits.get(rank), problem) for rank, each in ranks.items()
+        _rank_shares(rank, intervals, marked, processes, waits.get(rank), problem) for rank, intervals in ranks.items()
     )
     if why:
         shares = tuple(
-            replace(each, unknown=tuple((part, why.get(part, reason)) for part, reason in each.unknown))
-            for each in shares
+            replace(share, unknown=tuple((part, why.get(part, reason)) for part, reason in share.unknown))
+            for share in shares
         )
     return RunShares(processes, shares, tuple(sorted(caused.items())), basis)
 
@@ -143,19 +147,19 @@ def mean_shares(shares: Sequence[StepShares]) -> StepShares:
 
     A part that one of them does not know is not known; what the others know of it is where it is contained.
     """
-    unknown = {part: why for each in shares for part, why in each.unknown}
-    spent = {part: fmean([getattr(each, part) or 0.0 for each in shares]) for part in PARTS}
+    unknown = {part: why for share in shares for part, why in share.unknown}
+    spent = {part: fmean([getattr(share, part) or 0.0 for share in shares]) for part in PARTS}
     for part, container in _CONTAINED.items():
         if part in unknown:
             spent[container] += spent.pop(part)
     parts = {part: spent.get(part) for part in PARTS}
-    steps = min(each.steps for each in shares)
-    return StepShares(ALL, steps, fmean([each.seconds for each in shares]), **parts, unknown=tuple(unknown.items()))
+    steps = min(share.steps for share in shares)
+    return StepShares(ALL, steps, fmean([share.seconds for share in shares]), **parts, unknown=tuple(unknown.items()))
 
 
 def mean_of_runs(runs: Sequence[RunShares]) -> StepShares:
     """Return the mean over all ranks of one run or of several."""
-    return runs[0].mean if len(runs) == 1 else mean_shares([each for run in runs for each in run.ranks])
+    return runs[0].mean if len(runs) == 1 else mean_shares([rank for run in runs for rank in run.ranks])
 
 
 def late_rank(runs: Sequence[RunShares]) -> int | None:
@@ -173,7 +177,7 @@ def late_rank(runs: Sequence[RunShares]) -> int | None:
     waiting = mean_of_runs(runs).share("waiting")
     if waiting is None or waiting < NOTICED:
         return None
-    rank = max(caused, key=lambda each: caused[each])
+    rank = max(caused, key=lambda rank: caused[rank])
     return rank if caused[rank] / total > (1 + 1 / max(2, runs[0].processes)) / 2 else None
 
 
@@ -183,11 +187,11 @@ def rounded(value: float | None) -> float | None:
 
 
 def _seconds(intervals: Sequence[Interval]) -> float:
-    return sum(each.seconds for each in intervals)
+    return sum(interval.seconds for interval in intervals)
 
 
 def _steps(intervals: Sequence[Interval]) -> int:
-    return sum(each.last - each.first + 1 for each in intervals)
+    return sum(interval.last - interval.first + 1 for interval in intervals)
 
 
 def _rank_shares(
@@ -195,7 +199,7 @@ def _rank_shares(
 ) -> StepShares:
     """`waited`: the share of its communication for which the rank waited; `problem`: why it is not known."""
     steps, seconds = _steps(intervals), _seconds(intervals)
-    spent = {phase: sum(each.phases.get(phase, 0.0) for each in intervals) / steps for phase in marked}
+    spent = {phase: sum(interval.phases.get(phase, 0.0) for interval in intervals) / steps for phase in marked}
     unknown: dict[str, str] = {}
     data, compute, host = (spent.get(name) for name in ("data", "compute", "host"))
     if data is None:
@@ -216,8 +220,8 @@ def _rank_shares(
     else:
         waiting = together * waited
         communication = together - waiting
-    known = sum(each for each in (data, host, compute, communication, waiting) if each is not None)
-    other = max(0.0, seconds / steps - known)
+    total = sum(value for value in (data, host, compute, communication, waiting) if value is not None)
+    other = max(0.0, seconds / steps - total)
     return StepShares(
         rank, steps, seconds / steps, data, host, compute, communication, waiting, other, tuple(unknown.items())
     )
@@ -228,12 +232,12 @@ def _waiting(ranks: Mapping[int, Sequence[Interval]], processes: int) -> tuple[d
     steps = {
         rank: {
             interval.first + number: spent
-            for interval in each
+            for interval in intervals
             for number, spent in enumerate(interval.collectives)
         }
-        for rank, each in ranks.items()
+        for rank, intervals in ranks.items()
     }  # fmt: skip
-    if not any(spent for each in steps.values() for spent in each.values()):
+    if not any(spent for by_step in steps.values() for spent in by_step.values()):
         return {}, {}, OLD_RUNTIME
     if len(ranks) < processes:
         return {}, {}, MISSING_RANKS
@@ -241,17 +245,17 @@ def _waiting(ranks: Mapping[int, Sequence[Interval]], processes: int) -> tuple[d
     caused = dict.fromkeys(ranks, 0.0)
     spent_in = dict.fromkeys(ranks, 0.0)
     matched = 0
-    for step in set.intersection(*(set(each) for each in steps.values())):
-        by_rank = {rank: each[step] for rank, each in steps.items()}
-        if len({len(each) for each in by_rank.values()}) != 1 or not next(iter(by_rank.values())):
+    for step in set.intersection(*(set(by_step) for by_step in steps.values())):
+        by_rank = {rank: by_step[step] for rank, by_step in steps.items()}
+        if len({len(durations) for durations in by_rank.values()}) != 1 or not next(iter(by_rank.values())):
             continue
         matched += 1
         for number in range(len(next(iter(by_rank.values())))):
             last = min(by_rank, key=lambda rank: by_rank[rank][number])
-            for rank, each in by_rank.items():
-                spent_in[rank] += each[number]
-                waited[rank] += each[number] - by_rank[last][number]
-                caused[last] += each[number] - by_rank[last][number]
+            for rank, durations in by_rank.items():
+                spent_in[rank] += durations[number]
+                waited[rank] += durations[number] - by_rank[last][number]
+                caused[last] += durations[number] - by_rank[last][number]
     if not matched:
         return {}, {}, UNMATCHED
     shares = {rank: waited[rank] / spent_in[rank] if spent_in[rank] > 0 else 0.0 for rank in ranks}

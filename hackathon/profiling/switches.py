@@ -71,7 +71,7 @@ LINES: Mapping[tuple[str, str], tuple[str, float]] = {
 
 def names_of(advice: str) -> frozenset[str]:
     """Return the parameters that a piece of advice may name."""
-    return frozenset(each.parameter for each in SWITCHES if each.advice == advice)
+    return frozenset(switch.parameter for switch in SWITCHES if switch.advice == advice)
 
 
 def acts(switch: Switch, parameters: Mapping[str, Scalar]) -> bool:
@@ -86,11 +86,11 @@ def value_for(switch: Switch, now: Scalar | None, threads: int) -> Scalar | None
     `threads`: of a process, 0: not known. More workers than that would take turns.
     """
     if switch.rule == "value":
-        known = OFF.get(switch.parameter, (False,))
-        return switch.value if now is None or now in known else None
+        values = OFF.get(switch.parameter, (False,))
+        return switch.value if now is None or now in values else None
     if isinstance(now, bool) or not isinstance(now, int):
         return None
     if switch.rule == "double":
         return 2 * now if now > 0 else None
-    wanted = min(WORKERS, max(2, threads)) if threads else WORKERS
-    return wanted if now < wanted else None
+    workers = min(WORKERS, max(2, threads)) if threads else WORKERS
+    return workers if now < workers else None

@@ -49,33 +49,33 @@ CONTAINERS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "While", "
 
 def fields(data: Any) -> Any:
     """Yield (number, value) of the fields of a message: an integer, or bytes. Raises ValueError for what is none."""
-    place, end = 0, len(data)
-    while place < end:
-        key, place = varint(data, place)
+    position, end = 0, len(data)
+    while position < end:
+        key, position = varint(data, position)
         kind = key & 7
         if kind == 0:
-            value, place = varint(data, place)
+            value, position = varint(data, position)
         elif kind in (1, 2, 5):
-            size, place = varint(data, place) if kind == 2 else ({1: 8, 5: 4}[kind], place)
-            value, place = data[place : place + size], place + size
-            if place > end:
+            size, position = varint(data, position) if kind == 2 else ({1: 8, 5: 4}[kind], position)
+            value, position = data[position : position + size], position + size
+            if position > end:
                 raise ValueError("a field ends behind its message")
         else:
             raise ValueError("not a message of protobuf")
         yield key >> 3, value
 
 
-def varint(data: Any, place: int) -> Any:
+def varint(data: Any, position: int) -> Any:
     """Return (number, place behind it). Raises ValueError."""
     value = shift = 0
     while shift < 70:
-        if place >= len(data):
+        if position >= len(data):
             break
-        byte = data[place]
-        place += 1
+        byte = data[position]
+        position += 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
+            return value, position
         shift += 7
     raise ValueError("a number has no end")
 
@@ -90,9 +90,9 @@ def number(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def parts(data: Any, wanted: Any) -> Any:
+def parts(data: Any, numbers: Any) -> Any:
     """Return field → its last value, of some fields."""
-    return {field: value for field, value in fields(data) if field in wanted} if not isinstance(data, int) else {}
+    return {field: value for field, value in fields(data) if field in numbers} if not isinstance(data, int) else {}
 
 
 class Plane:
@@ -109,14 +109,14 @@ class Plane:
                 lines.append(value)
             elif field in (4, 5):
                 entry = parts(value, (1, 2))
-                told = parts(entry.get(2, b""), (2,))
-                (names if field == 4 else stats)[number(entry.get(1, 0))] = text(told.get(2, b""))
+                metadata = parts(entry.get(2, b""), (2,))
+                (names if field == 4 else stats)[number(entry.get(1, 0))] = text(metadata.get(2, b""))
         for line in lines:
             self.lines.append(self.read(line, names, stats))
 
     def read(self, data: Any, names: Any, stats: Any) -> Any:
         """Return (name of a thread, its events by their beginning)."""
-        name, start, events, found = "", 0.0, [], []  # type: Any, float, list[Any], list[Any]
+        name, start, events, spans = "", 0.0, [], []  # type: Any, float, list[Any], list[Any]
         for field, value in fields(data):
             if field == 2:
                 name = text(value)
@@ -124,30 +124,30 @@ class Plane:
                 start = number(value) / 1e3
             elif field == 4:
                 events.append(value)
-        for each in events:
-            told = parts(each, (1, 2, 3))
-            what = names.get(told.get(1, 0), "")
-            begin = start + number(told.get(2, 0)) / 1e6
-            needed = what in (PROCESS, BEGUN, ENDED) or what.startswith(CAPTURED)
-            values = values_of(each, stats) if needed else {}
-            found.append((begin, begin + number(told.get(3, 0)) / 1e6, what, values))
-        found.sort(key=lambda event: (event[0], -event[1]))
-        return name, found
+        for raw in events:
+            entry = parts(raw, (1, 2, 3))
+            label = names.get(entry.get(1, 0), "")
+            begin = start + number(entry.get(2, 0)) / 1e6
+            needed = label in (PROCESS, BEGUN, ENDED) or label.startswith(CAPTURED)
+            values = values_of(raw, stats) if needed else {}
+            spans.append((begin, begin + number(entry.get(3, 0)) / 1e6, label, values))
+        spans.sort(key=lambda event: (event[0], -event[1]))
+        return name, spans
 
 
 def values_of(event: Any, stats: Any) -> Any:
     """Return name → value of what an event tells of itself."""
-    found = {}
+    values = {}
     for field, value in fields(event):
         if field == 4:
-            told = parts(value, (1, 3, 4, 5, 7))
-            name = stats.get(told.get(1), "")
-            given = next((told[each] for each in (3, 4, 5) if each in told), None)
-            if given is None:
-                found[name] = stats.get(told.get(7), "")
+            entry = parts(value, (1, 3, 4, 5, 7))
+            name = stats.get(entry.get(1), "")
+            content = next((entry[kind] for kind in (3, 4, 5) if kind in entry), None)
+            if content is None:
+                values[name] = stats.get(entry.get(7), "")
             else:
-                found[name] = given if isinstance(given, int) else text(given)
-    return found
+                values[name] = content if isinstance(content, int) else text(content)
+    return values
 
 
 def planes_in(folder: str) -> Any:
@@ -175,33 +175,35 @@ def recorded_events(planes: Any, ends: Any, first: int) -> Any:
     `ends`: moments of the ends of steps, `first`: the number of the step behind the first one. Raises ValueError
     where the program's own thread is not found.
     """
-    found = []  # type: list[Any]
+    events = []  # type: list[Any]
     shift = None
     for plane in planes:
         if plane.name == "/host:CPU":
-            main = next((place for place, (_, each) in enumerate(plane.lines) if any(e[2] == MARK for e in each)), None)
+            main = next((index for index, (_, line) in enumerate(plane.lines) if any(e[2] == MARK for e in line)), None)
             if main is None:
                 break
             marks = [begin for begin, _, name, _ in plane.lines[main][1] if name == MARK]
-            known = list(zip(reversed(marks), reversed(ends)))
-            shift = sorted(end - mark for mark, end in known)[len(known) // 2]
-            found += host_events(plane.lines, main)
+            pairs = list(zip(reversed(marks), reversed(ends)))
+            shift = sorted(end - mark for mark, end in pairs)[len(pairs) // 2]
+            events += host_events(plane.lines, main)
     if shift is None:
         raise ValueError("tf.profiler recorded no event of the program's own thread")
-    thread = next(each[4] for each in found if each[1] == MARK)
+    thread = next(event[4] for event in events if event[1] == MARK)
     for plane in planes:
         device = re.match(r"/device:GPU:(\d+)", plane.name)
         if device:
-            found += device_events(plane.lines, int(device.group(1)))
+            events += device_events(plane.lines, int(device.group(1)))
     steps = [
-        ("user_annotation", "ProfilerStep#%d" % (first + place), begin, end, thread, {})
-        for place, (begin, end) in enumerate(zip(ends, ends[1:]))
+        ("user_annotation", "ProfilerStep#%d" % (first + index), begin, end, thread, {})
+        for index, (begin, end) in enumerate(zip(ends, ends[1:]))
     ]  # type: list[Any]
-    moved = [(*each[:2], each[2] + shift, each[3] + shift, *each[4:]) for each in found if each[1] != MARK]
-    inside = sorted((each for each in moved if each[3] > ends[0] and each[2] < ends[-1]), key=lambda each: each[2])
+    moved = [(*event[:2], event[2] + shift, event[3] + shift, *event[4:]) for event in events if event[1] != MARK]
+    inside = sorted(
+        (event for event in moved if event[3] > ends[0] and event[2] < ends[-1]), key=lambda event: event[2]
+    )
     if len(inside) > MOST:
         del inside[MOST:]
-        steps = [each for each in steps if each[3] <= inside[-1][2]]
+        steps = [event for event in steps if event[3] <= inside[-1][2]]
         if not steps:
             raise ValueError("a step has more than %d events" % MOST)
     return steps + inside
@@ -214,7 +216,7 @@ def host_events(lines: Any, main: int) -> Any:
         captured.update(values.get("id") for _, _, name, values in events if name.startswith(CAPTURED))
     operators, waits, calls, collectives = [], [], [], []  # type: list[Any], list[Any], list[Any], list[Any]
     begun, ended = {}, {}  # type: Any, Any
-    for place, (thread, events) in enumerate(lines):
+    for index, (thread, events) in enumerate(lines):
         until = 0.0
         """End of what this thread does for the input pipeline."""
         for begin, end, name, values in events:
@@ -222,7 +224,7 @@ def host_events(lines: Any, main: int) -> Any:
             if name == PROCESS:
                 until = end if values.get("id") in captured else until if begin < until else 0.0
             elif name == MARK:
-                operators.append(("user_annotation", MARK, begin, end, place + 1, {}))
+                operators.append(("user_annotation", MARK, begin, end, index + 1, {}))
             elif name == BEGUN and values.get("step_id") not in captured:
                 begun[values.get("_p")] = begin, str(values.get("name")), str(values.get("kernel_type"))
             elif name == ENDED:
@@ -232,82 +234,82 @@ def host_events(lines: Any, main: int) -> Any:
             elif eager and eager.group(1).startswith("__"):
                 calls.append((begin, end))
             elif eager and collective(eager.group(1)):
-                what = "tf:" + collective(eager.group(1))
-                collectives.append(("cpu_op", what, begin, end, place + 1, {"Process Group Name": eager.group(1)}))
+                label = "tf:" + collective(eager.group(1))
+                collectives.append(("cpu_op", label, begin, end, index + 1, {"Process Group Name": eager.group(1)}))
             elif eager:
-                operators.append(("cpu_op", eager.group(1), begin, end, place + 1, {}))
+                operators.append(("cpu_op", eager.group(1), begin, end, index + 1, {}))
             elif XLA.match(name):
-                operators.append(("cpu_op", "XLA", begin, end, place + 1, {}))
+                operators.append(("cpu_op", "XLA", begin, end, index + 1, {}))
             elif kernel and begin >= until and not thread.startswith(PIPELINE):
-                what = kernel.group(1)
-                if what not in CONTAINERS and not collective(what):
-                    operators.append(("cpu_op", what, begin, end, place + 1, {}))
+                label = kernel.group(1)
+                if label not in CONTAINERS and not collective(label):
+                    operators.append(("cpu_op", label, begin, end, index + 1, {}))
     fetched = []  # type: list[Any]
     for key, (begin, node, kernel) in begun.items():
         end = ended.get(key)
-        what = collective(kernel)
-        if end is not None and what:
+        label = collective(kernel)
+        if end is not None and label:
             group = {"Process Group Name": node}
-            collectives.append(("cpu_op", "tf:" + what, begin, end, len(lines) + 1, group))
+            collectives.append(("cpu_op", "tf:" + label, begin, end, len(lines) + 1, group))
         elif end is not None and kernel.startswith(NEXT):
             fetched.append((begin, end))
         elif end is not None and kernel.lstrip("_").startswith("Xla"):
             operators.append(("cpu_op", "XLA", begin, end, len(lines) + 2, {}))
         elif end is not None and kernel in CONTAINERS:
             calls.append((begin, end))
-    computed = sorted(each[2:4] for each in operators if each[0] == "cpu_op")
+    computed = sorted(event[2:4] for event in operators if event[0] == "cpu_op")
     waits += without(fetched, computed)
-    for begin, end in without(empty(calls, computed), waits + [each[2:4] for each in collectives]):
+    for begin, end in without(empty(calls, computed), waits + [event[2:4] for event in collectives]):
         operators.append(("cpu_op", COMPILED, begin, end, len(lines) + 2, {}))
     return operators + collectives + [("user_annotation", "data", begin, end, main + 1, {}) for begin, end in waits]
 
 
 def collective(kernel: str) -> str:
     """Return what a kernel does together with other processes, empty when it does not."""
-    return next((each for start, each in COLLECTIVES if kernel.startswith(start)), "")
+    return next((name for start, name in COLLECTIVES if kernel.startswith(start)), "")
 
 
 def empty(calls: Any, operators: Any) -> Any:
     """Return the calls in which no operator begins; operators by their beginning."""
-    found = []
+    matches = []
     for begin, end in calls:
-        place = bisect.bisect_left(operators, (begin,))
-        if place == len(operators) or operators[place][0] > end:
-            found.append((begin, end))
-    return found
+        index = bisect.bisect_left(operators, (begin,))
+        if index == len(operators) or operators[index][0] > end:
+            matches.append((begin, end))
+    return matches
 
 
 def device_events(lines: Any, device: int) -> Any:
     """Return the kernels and copies of a GPU; lines that TensorFlow derives from them are passed over."""
-    found = []
+    activities = []
     for name, events in lines:
         stream = re.match(r"Stream #(\d+)", name)
-        for begin, end, what, _ in events if stream else ():
-            low = what.lower()
+        for begin, end, label, _ in events if stream else ():
+            low = label.lower()
             category = "gpu_memcpy" if "memcpy" in low else "gpu_memset" if "memset" in low else "kernel"
-            told = "Memcpy HtoD" if category == "gpu_memcpy" and ("h2d" in low or "htod" in low) else what
-            place = {"device": device, "stream": int(stream.group(1)) if stream else 0}
-            found.append((category, told, begin, end, place["stream"], place))
-    return found
+            title = "Memcpy HtoD" if category == "gpu_memcpy" and ("h2d" in low or "htod" in low) else label
+            location = {"device": device, "stream": int(stream.group(1)) if stream else 0}
+            activities.append((category, title, begin, end, location["stream"], location))
+    return activities
 
 
-def without(spans: Any, others: Any) -> Any:
+def without(spans: Any, excluded: Any) -> Any:
     """Return the stretches of spans in which none of the others is."""
     joined = []  # type: list[list[float]]
-    for begin, end in sorted(others):
+    for begin, end in sorted(excluded):
         if joined and begin <= joined[-1][1]:
             joined[-1][1] = max(joined[-1][1], end)
         else:
             joined.append([begin, end])
-    ends = [each[1] for each in joined]
-    found = []
+    ends = [stretch[1] for stretch in joined]
+    stretches = []
     for begin, end in spans:
-        place = bisect.bisect_right(ends, begin)
-        while place < len(joined) and joined[place][0] < end:
-            if joined[place][0] > begin:
-                found.append((begin, joined[place][0]))
-            begin = joined[place][1]
-            place += 1
+        index = bisect.bisect_right(ends, begin)
+        while index < len(joined) and joined[index][0] < end:
+            if joined[index][0] > begin:
+                stretches.append((begin, joined[index][0]))
+            begin = joined[index][1]
+            index += 1
         if begin < end:
-            found.append((begin, end))
-    return found
+            stretches.append((begin, end))
+    return stretches

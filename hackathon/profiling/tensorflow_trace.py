@@ -70,7 +70,7 @@ class Calls:
                 result = method(function, *args, **kwargs)
             finally:
                 self.local.inside = False
-                self.open[:] = [each for each in self.open if each is not applied]
+                self.open[:] = [flag for flag in self.open if flag is not applied]
             if applied[0]:
                 self.trains.add(function)
             if function in self.trains:
@@ -99,8 +99,8 @@ class Calls:
 
     def applied(self) -> None:
         """Take notice that gradients are applied in the calls that go on."""
-        for each in self.open:
-            each[0] = True
+        for flag in self.open:
+            flag[0] = True
 
 
 # ---- recording
@@ -215,10 +215,10 @@ def follows() -> bool:
     return bool(leader != "/job:%s/replica:0/task:%d" % (server.job_name, server.task_index))
 
 
-def tell_device(found: Any) -> None:
+def tell_device(info: Any) -> None:
     """Add the name and the peak memory of the GPU that TensorFlow uses, if it uses one and tells."""
     config = sys.modules["tensorflow"].config  # type: Any
     devices = config.list_physical_devices("GPU")
     if devices:
-        found["device"] = config.experimental.get_device_details(devices[0]).get("device_name")
-        found["peak_bytes"]["device"] = int(config.experimental.get_memory_info("GPU:0")["peak"])
+        info["device"] = config.experimental.get_device_details(devices[0]).get("device_name")
+        info["peak_bytes"]["device"] = int(config.experimental.get_memory_info("GPU:0")["peak"])

@@ -36,7 +36,7 @@ def told(function: Any, tell: Any) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not any(each.calling for each in _ours):
+        if not any(profiler.calling for profiler in _ours):
             tell()
         return function(*args, **kwargs)
 
@@ -45,8 +45,8 @@ def told(function: Any, tell: Any) -> Any:
 
 def begun() -> None:
     """Give way to a profiler that the program starts."""
-    for each in list(_ours):
-        each.give_way()
+    for profiler in list(_ours):
+        profiler.give_way()
     _theirs.add(threading.get_ident())
 
 

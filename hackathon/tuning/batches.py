@@ -96,19 +96,19 @@ class FakePrediction:
     @classmethod
     def from_json(cls, value: object) -> "FakePrediction | None":
         """Return it from the JSON that the observer wrote; None where it was not asked."""
-        told = mapping_of(value)
-        if not told:
+        entry = mapping_of(value)
+        if not entry:
             return None
-        pairs = [listed(each) for each in listed(told.get("points"))[:POINTS]]
-        points = tuple((whole(each[0]) or 0, whole(each[1]) or 0) for each in pairs if len(each) == 2)
-        batch, reason = whole(told.get("batch")), text_of(told.get("reason"))
+        pairs = [listed(pair) for pair in listed(entry.get("points"))[:POINTS]]
+        points = tuple((whole(pair[0]) or 0, whole(pair[1]) or 0) for pair in pairs if len(pair) == 2)
+        batch, reason = whole(entry.get("batch")), text_of(entry.get("reason"))
         if batch is None and reason not in REASONS:
             reason = "failed"
-        return cls(batch, "" if batch is not None else reason, text_of(told.get("text")), points)
+        return cls(batch, "" if batch is not None else reason, text_of(entry.get("text")), points)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        points = [list(each) for each in self.points]
+        points = [list(point) for point in self.points]
         return {"batch": self.batch, "reason": self.reason or None, "text": self.text or None, "points": points}
 
     def memory(self, batch: int, first: int, measured: int) -> int | None:
@@ -116,12 +116,12 @@ class FakePrediction:
 
         Between and beyond the batches that were computed, memory is a straight line.
         """
-        known = dict(self.points)
-        if first not in known or len(known) < 2:
+        points = dict(self.points)
+        if first not in points or len(points) < 2:
             return None
-        near = sorted(known, key=lambda each: abs(each - batch))[:2]
-        slope = (known[near[1]] - known[near[0]]) / (near[1] - near[0])
-        return round(measured - known[first] + known[near[0]] + slope * (batch - near[0]))
+        near = sorted(points, key=lambda size: abs(size - batch))[:2]
+        slope = (points[near[1]] - points[near[0]]) / (near[1] - near[0])
+        return round(measured - points[first] + points[near[0]] + slope * (batch - near[0]))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class LargestBatch:
             "predicted_by": self.predicted_by, "fake": self.fake.as_json() if self.fake else None,
             "noise_scale": self.noise.as_json() if self.noise else None,
             "largest": self.largest, "recommended": self.recommended, "confirmed": self.confirmed,
-            "probes": [each.as_json() for each in self.probes],
+            "probes": [probe.as_json() for probe in self.probes],
             "other_failure": self.other_failure.as_json() if self.other_failure else None,
         }  # fmt: skip
 
@@ -172,12 +172,12 @@ class LargestBatch:
     @property
     def predicted_memory(self) -> tuple[int, int] | None:
         """(Bytes that fake tensors predicted for the largest batch, bytes measured with it); None when not known."""
-        tried = {each.batch: each.memory for each in self.probes if each.kind == "search" and each.fits}
+        tried = {probe.batch: probe.memory for probe in self.probes if probe.kind == "search" and probe.fits}
         first, last = tried.get(self.first), tried.get(self.largest or 0)
         if self.fake is None or self.largest is None or first is None or last is None or self.largest == self.first:
             return None
-        told = self.fake.memory(self.largest, self.first, first)
-        return None if told is None else (told, last)
+        predicted = self.fake.memory(self.largest, self.first, first)
+        return None if predicted is None else (predicted, last)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LargestBatch | None":
@@ -185,9 +185,9 @@ class LargestBatch:
         first = whole(value.get("batch"))
         if first is None or first < 1:
             return None
-        kept = [mapping_of(each) for each in listed(value.get("probes"))[:PROBES]]
-        probes = tuple(BatchProbe.from_json(each, f"slots/{number:04d}") for number, each in enumerate(kept))
-        searched = (each for each in probes if each.kind == "search")
+        entries = [mapping_of(entry) for entry in listed(value.get("probes"))[:PROBES]]
+        probes = tuple(BatchProbe.from_json(entry, f"slots/{number:04d}") for number, entry in enumerate(entries))
+        searched = (probe for probe in probes if probe.kind == "search")
         failed = bool(mapping_of(value.get("other_failure")))
         return cls(
             parameter=text_of(value.get("parameter")),
@@ -198,7 +198,7 @@ class LargestBatch:
             recommended=whole(value.get("recommended")),
             confirmed=value.get("confirmed") is True,
             probes=probes,
-            other_failure=next((each for each in searched if not (each.fits or each.out_of_memory)), None)
+            other_failure=next((probe for probe in searched if not (probe.fits or probe.out_of_memory)), None)
             if failed else None,
             fake=FakePrediction.from_json(value.get("fake")),
             noise=NoiseScale.from_json(value.get("noise_scale")),
@@ -257,19 +257,19 @@ def _text(path: str) -> str:
 def _template(program: SingleProcess, name: str, first: int, settings: Mapping[str, Scalar]) -> list[str]:
     """Return the command with a mark in the place of the batch. Raises RequestError where it does not tell it."""
     other = first + 1 if _allowed(program, name, first + 1) else first - 1
-    one = program.command({name: first, **settings})
-    two = program.command({name: other, **settings})
+    command = program.command({name: first, **settings})
+    variant = program.command({name: other, **settings})
     words = []
-    for word, changed in zip(one, two, strict=True):
+    for word, changed in zip(command, variant, strict=True):
         if word == changed:
             words.append(word)
             continue
-        places = [at for at in range(len(word)) if word.startswith(str(first), at)]
-        fitting = [at for at in places if word[:at] + str(other) + word[at + len(str(first)) :] == changed]
+        offsets = [at for at in range(len(word)) if word.startswith(str(first), at)]
+        fitting = [at for at in offsets if word[:at] + str(other) + word[at + len(str(first)) :] == changed]
         if not fitting:
             raise RequestError("largest_batch.not_in_command", name=name)
         words.append(word[: fitting[0]] + MARK + word[fitting[0] + len(str(first)) :])
-    if words == one:
+    if words == command:
         raise RequestError("largest_batch.not_in_command", name=name)
     return words
 
@@ -284,23 +284,23 @@ def _allowed(program: SingleProcess, name: str, value: int) -> bool:
 
 def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | None:
     """Return what a search found; None while it has not come to its end."""
-    found = run.files.json("slots/batches.json")
-    if not found:
+    summary = run.files.json("slots/batches.json")
+    if not summary:
         return None
     task = run.files.json("source/hackathon_speedup.json", 1 << 22)
     name, first = batch_parameter(program)
     probes = tuple(_probe(run, folder) for folder in slot_folders(run))
-    searched = [each for each in probes if each.kind == "search"]
-    other = next((each for each in searched if not each.fits and not each.out_of_memory), None)
+    searched = [probe for probe in probes if probe.kind == "search"]
+    other = next((probe for probe in searched if not probe.fits and not probe.out_of_memory), None)
     observed = run.files.json(f"{probes[0].folder}/slot.json") if probes else {}
     return LargestBatch(
         parameter=name,
         first=first,
-        limit=whole(found.get("limit")),
-        predicted=whole(found.get("predicted")),
-        largest=None if other else whole(found.get("largest")),
-        recommended=None if other else whole(found.get("recommended")),
-        confirmed=found.get("confirmed") is True and other is None,
+        limit=whole(summary.get("limit")),
+        predicted=whole(summary.get("predicted")),
+        largest=None if other else whole(summary.get("largest")),
+        recommended=None if other else whole(summary.get("recommended")),
+        confirmed=summary.get("confirmed") is True and other is None,
         probes=probes,
         other_failure=other,
         fake=FakePrediction.from_json(observed.get("predicted")),
@@ -310,23 +310,23 @@ def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | No
 
 
 def _probe(run: RunDirectory, folder: str) -> BatchProbe:
-    told = run.files.json(f"{folder}/slot.json")
-    failed = told.get("failed") is True
+    slot = run.files.json(f"{folder}/slot.json")
+    failed = slot.get("failed") is True
     return BatchProbe(
-        batch=whole(told.get("batch")) or 0,
-        kind=str(told.get("kind") or ""),
+        batch=whole(slot.get("batch")) or 0,
+        kind=str(slot.get("kind") or ""),
         fits=not failed,
-        memory=whole(told.get("memory")),
-        seconds=finite(told.get("seconds")) or 0.0,
-        cause=cause_of(run, folder, told) if failed else "",
+        memory=whole(slot.get("memory")),
+        seconds=finite(slot.get("seconds")) or 0.0,
+        cause=cause_of(run, folder, slot) if failed else "",
         folder=folder,
     )
 
 
-def cause_of(run: RunDirectory, folder: str, told: Mapping[str, Any]) -> str:
+def cause_of(run: RunDirectory, folder: str, slot: Mapping[str, Any]) -> str:
     """Return why a start failed: a rule of MEMORY_RULES, `killed`, or `unknown`."""
     from hackathon.diagnosis.examine import diagnose_files  # pages show batches without it
 
-    found = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
-    known = [each.rule for each in found.findings if each.rule in MEMORY_RULES]
-    return known[0] if known else "killed" if told.get("exit_code") == KILLED else "unknown"
+    diagnosis = diagnose_files([run.path / folder / "logs" / "rank-0.log"])
+    rules = [finding.rule for finding in diagnosis.findings if finding.rule in MEMORY_RULES]
+    return rules[0] if rules else "killed" if slot.get("exit_code") == KILLED else "unknown"

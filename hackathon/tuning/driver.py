@@ -60,14 +60,14 @@ def memory_line(probes: list[Probe]) -> tuple[int, int, float] | None:
     None where it is not known: fewer than two batches with their memory, or memory that does not grow. Less memory than
     a smaller batch took does not count: that start ended before its memory was looked at.
     """
-    known: list[tuple[int, int]] = []
-    for each in sorted({(each.batch, each.memory) for each in probes if each.fits and each.memory}):
-        if not known or each[1] >= known[-1][1]:
-            known.append(each)
-    if len(known) < 2:
+    points: list[tuple[int, int]] = []
+    for point in sorted({(probe.batch, probe.memory) for probe in probes if probe.fits and probe.memory}):
+        if not points or point[1] >= points[-1][1]:
+            points.append(point)
+    if len(points) < 2:
         return None
-    large, more = known[-1]
-    small, less = ([each for each in known if 4 * each[0] <= 3 * large] or known[:1])[-1]
+    large, more = points[-1]
+    small, less = ([point for point in points if 4 * point[0] <= 3 * large] or points[:1])[-1]
     if 16 * small > 15 * large or more <= less:
         return None
     return large, more, (more - less) / float(large - small)
@@ -106,7 +106,7 @@ def search(
             fails = batch
         forecast = predicted(probes, limit)
         if forecast is None:
-            forecast = next((each.foretold for each in probes if each.foretold is not None), None)
+            forecast = next((probe.foretold for probe in probes if probe.foretold is not None), None)
         guess = forecast if guess is None else guess
         batch = 2 * fits if fails is None else (fits + fails) // 2
         if forecast is not None and tries < TRIES:
@@ -137,9 +137,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def _variables(slot: Path, variables: dict[str, str]) -> dict[str, str]:
@@ -186,8 +186,8 @@ def _gpu_memory(field: str) -> int | None:
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0] or "0"
     argv = ["nvidia-smi", "-i", chosen, "--query-gpu=" + field, "--format=csv,noheader,nounits"]
     try:
-        told = subprocess.check_output(argv, stderr=subprocess.DEVNULL, timeout=30)
-        return int(told.split()[0]) << 20
+        output = subprocess.check_output(argv, stderr=subprocess.DEVNULL, timeout=30)
+        return int(output.split()[0]) << 20
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):
         return None
 
@@ -265,7 +265,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
     children[:] = [child]
     first: float | None = None
     memory: int | None = None
-    known: float | None = None
+    elapsed: float | None = None
     ended, looked = "itself", begin
     while child.poll() is None:
         now = time.monotonic()
@@ -281,9 +281,9 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
             ended = "enough"
         elif first is None and now - begin >= task["starting"]:
             ended = "silent"
-        asked = (slot / "observing").exists() or (ended == "enough" and (slot / "noted").exists())
-        if observed is not None and memory is not None and asked:
-            known = now - begin
+        ready = (slot / "observing").exists() or (ended == "enough" and (slot / "noted").exists())
+        if observed is not None and memory is not None and ready:
+            elapsed = now - begin
             _observe(slot, child, observed["limit"], memory)
             break
         if ended != "itself":
@@ -294,7 +294,7 @@ def run_slot(slot: Path, task: dict[str, Any], command: list[str], more: dict[st
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(OBSERVED)
     end_start(child)
-    seconds = time.monotonic() - begin if known is None else known
+    seconds = time.monotonic() - begin if elapsed is None else elapsed
     children[:] = []
     shutil.rmtree(str(slot / "source"), ignore_errors=True)
     shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
@@ -331,9 +331,9 @@ def run_comparison(run: Path, task: dict[str, Any]) -> None:
     done: list[float] = []
     for number, slot in enumerate(task["slots"]):
         hold_to(task, done)
-        found = run_slot(run / "slots" / f"{number:04d}", task, task["arms"][slot["arm"]][slot["round"]], slot)
-        done.append(found["seconds"])
-        print(f"slot {number + 1} of {len(task['slots'])}: {json.dumps(found)}", flush=True)
+        outcome = run_slot(run / "slots" / f"{number:04d}", task, task["arms"][slot["arm"]][slot["round"]], slot)
+        done.append(outcome["seconds"])
+        print(f"slot {number + 1} of {len(task['slots'])}: {json.dumps(outcome)}", flush=True)
 
 
 def run_batches(run: Path, task: dict[str, Any]) -> None:
@@ -347,19 +347,19 @@ def run_batches(run: Path, task: dict[str, Any]) -> None:
         more = {"batch": batch, "kind": kind, "variables": task.get("variables") or {}, "longer": longer}
         if not done and task.get("observer") and limit is not None:
             more["observed"] = {"batch": batch, "limit": limit, "files": task["observer"]}
-        found = run_slot(run / "slots" / f"{len(done):04d}", task, words, more)
-        done.append(found["seconds"])
-        print(f"batch {batch}: {json.dumps(found)}", flush=True)
-        foretold = (found.get("predicted") or {}).get("batch")
-        return Probe(batch, not found["failed"], found["memory"], foretold)
+        outcome = run_slot(run / "slots" / f"{len(done):04d}", task, words, more)
+        done.append(outcome["seconds"])
+        print(f"batch {batch}: {json.dumps(outcome)}", flush=True)
+        foretold = (outcome.get("predicted") or {}).get("batch")
+        return Probe(batch, not outcome["failed"], outcome["memory"], foretold)
 
     probes, guess = search(start, task["first"], task["least"], task.get("most"), limit)
-    largest = max((each.batch for each in probes if each.fits), default=None)
+    largest = max((probe.batch for probe in probes if probe.fits), default=None)
     result: dict[str, Any] = {"limit": limit, "predicted": guess, "largest": largest, "recommended": None}
     if largest is not None:
         safe = predicted(probes, int(limit * MARGIN)) if limit is not None else None
         # a line that leaves room for what has just failed was drawn from memory that was not seen as a whole
-        wrong = safe is not None and safe >= largest and not all(each.fits for each in probes)
+        wrong = safe is not None and safe >= largest and not all(probe.fits for probe in probes)
         safe = int(largest * MARGIN) if safe is None or wrong else safe
         recommended = max(task["least"], min(largest, safe))
         result["recommended"] = recommended

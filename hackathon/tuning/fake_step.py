@@ -36,8 +36,8 @@ class OuterTensor:
 class NotedResult:
     """Where a tensor comes from: entry of the tape, place in what that returned."""
 
-    def __init__(self, entry: int, place: int) -> None:
-        self.entry, self.place = entry, place
+    def __init__(self, entry: int, position: int) -> None:
+        self.entry, self.place = entry, position
 
 
 class NotedCall:
@@ -76,29 +76,29 @@ class Noting:
                 kwargs = kwargs or {}
                 if noting.depth:
                     return func(*args, **kwargs)
-                told = noting.held((args, kwargs))
+                arguments = noting.held((args, kwargs))
                 noting.depth += 1
                 try:
-                    made = func(*args, **kwargs)
+                    output = func(*args, **kwargs)
                 finally:
                     noting.depth -= 1
-                if told is not None and (func is torch.Tensor.backward or noting.tensors(made)):
-                    noting.note(func, told, made, False)
-                return made
+                if arguments is not None and (func is torch.Tensor.backward or noting.tensors(output)):
+                    noting.note(func, arguments, output, False)
+                return output
 
         original = torch.nn.Module.__call__
 
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
             if noting.depth or not torch.is_grad_enabled() or not module.training:
                 return original(module, *args, **kwargs)
-            told = noting.held((args, kwargs), any_of=False)
+            arguments = noting.held((args, kwargs), any_of=False)
             noting.depth += 1
             try:
-                made = original(module, *args, **kwargs)
+                output = original(module, *args, **kwargs)
             finally:
                 noting.depth -= 1
-            noting.note(module, told, made, True)
-            return made
+            noting.note(module, arguments, output, True)
+            return output
 
         self.call = original
         torch.nn.Module.__call__ = call
@@ -118,33 +118,33 @@ class Noting:
         torch = loaded("torch")
         tree_leaves = loaded("torch.utils._pytree").tree_leaves
 
-        return [each for each in tree_leaves(value) if isinstance(each, torch.Tensor)]
+        return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
     def held(self, value: Any, any_of: bool = True) -> Any:
         """Return arguments with marks in the place of tensors; None with `any_of` where none is a noted result."""
         torch = loaded("torch")
         tree_map = loaded("torch.utils._pytree").tree_map
 
-        if any_of and not any(each in self.known for each in self.tensors(value)):
+        if any_of and not any(tensor in self.known for tensor in self.tensors(value)):
             return None
 
-        def mark(each: Any) -> Any:
-            if not isinstance(each, torch.Tensor):
-                return each
-            if each in self.known:
-                return self.known[each]
-            self.kept += each.numel() * each.element_size() if self.keep else 0
-            return OuterTensor(each, self.keep)
+        def mark(leaf: Any) -> Any:
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            if leaf in self.known:
+                return self.known[leaf]
+            self.kept += leaf.numel() * leaf.element_size() if self.keep else 0
+            return OuterTensor(leaf, self.keep)
 
         return tree_map(mark, value)
 
-    def note(self, target: Any, told: Any, made: Any, module: bool) -> None:
+    def note(self, target: Any, arguments: Any, output: Any, module: bool) -> None:
         """Add a call to the tape."""
         number = len(self.tape)
-        args, kwargs = told
+        args, kwargs = arguments
         self.tape.append(NotedCall(target, args, kwargs, autocast(), module))
-        for place, each in enumerate(self.tensors(made)):
-            self.known[each] = NotedResult(number, place)
+        for position, tensor in enumerate(self.tensors(output)):
+            self.known[tensor] = NotedResult(number, position)
 
 
 def autocast() -> Any:
@@ -168,8 +168,8 @@ def state_bytes(optimizer: Any) -> int:
     torch = loaded("torch")
     tree_leaves = loaded("torch.utils._pytree").tree_leaves
 
-    tensors = [each for each in tree_leaves(list(optimizer.state.values())) if isinstance(each, torch.Tensor)]
-    return sum(each.untyped_storage().nbytes() for each in tensors)
+    tensors = [leaf for leaf in tree_leaves(list(optimizer.state.values())) if isinstance(leaf, torch.Tensor)]
+    return sum(tensor.untyped_storage().nbytes() for tensor in tensors)
 
 
 def step_bytes(tape: Any, first: int, batch: int) -> int:
@@ -199,11 +199,11 @@ def step_bytes(tape: Any, first: int, batch: int) -> int:
             self.now -= self.sizes.pop(key, 0)
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            made = func(*args, **(kwargs or {}))
-            for each in tree_leaves(made):
-                if isinstance(each, torch.Tensor):
-                    self.see(each)
-            return made
+            output = func(*args, **(kwargs or {}))
+            for leaf in tree_leaves(output):
+                if isinstance(leaf, torch.Tensor):
+                    self.see(leaf)
+            return output
 
     living, fakes = Living(), {}  # type: Any, dict[int, Any]
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
@@ -238,32 +238,32 @@ def replay(tape: Any, content: Any, own: Any) -> None:
         raise Unknown("no-backward")
     results, last = {}, {}  # type: dict[int, Any], dict[int, int]
     for number, entry in enumerate(tape):
-        for each in tree_leaves((entry.args, entry.kwargs)):
-            if isinstance(each, NotedResult):
-                last[each.entry] = number
+        for leaf in tree_leaves((entry.args, entry.kwargs)):
+            if isinstance(leaf, NotedResult):
+                last[leaf.entry] = number
 
-    def value(each: Any) -> Any:
-        if isinstance(each, NotedResult):
-            return results[each.entry][each.place]
-        if not isinstance(each, OuterTensor):
-            return each
-        return content(each).requires_grad_(True) if each.graded else content(each)
+    def value(leaf: Any) -> Any:
+        if isinstance(leaf, NotedResult):
+            return results[leaf.entry][leaf.place]
+        if not isinstance(leaf, OuterTensor):
+            return leaf
+        return content(leaf).requires_grad_(True) if leaf.graded else content(leaf)
 
     for number, entry in enumerate(tape):
         args, kwargs = tree_map(value, (entry.args, entry.kwargs))
         with torch.autocast(*entry.autocast) if entry.autocast else contextlib.nullcontext():
             if entry.module:
                 module = getattr(entry.target, "_orig_mod", entry.target)  # of torch.compile
-                mine = {name: own(each) for name, each in module.named_parameters()}
-                mine.update((name, own(each)) for name, each in module.named_buffers())
-                made = functional_call(module, mine, args, kwargs)
+                mine = {name: own(parameter) for name, parameter in module.named_parameters()}
+                mine.update((name, own(buffer)) for name, buffer in module.named_buffers())
+                output = functional_call(module, mine, args, kwargs)
             else:
-                made = entry.target(*args, **kwargs)
+                output = entry.target(*args, **kwargs)
         del args, kwargs
         if number in last:
-            results[number] = [each for each in tree_leaves(made) if isinstance(each, torch.Tensor)]
-        del made
-        for former in [each for each in results if last[each] <= number]:
+            results[number] = [leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor)]
+        del output
+        for former in [key for key in results if last[key] <= number]:
             del results[former]
 
 
@@ -279,22 +279,22 @@ class Weights:
     def __init__(self, tape: Any) -> None:
         self.copies = {}  # type: dict[int, Any]
         for entry in tape:
-            for each in [*entry.target.parameters(), *entry.target.buffers()] if entry.module else []:
-                self.copies[id(each)] = each.detach().clone()
+            for tensor in [*entry.target.parameters(), *entry.target.buffers()] if entry.module else []:
+                self.copies[id(tensor)] = tensor.detach().clone()
 
     def gradient(self, tape: Any) -> Any:
         """Return the gradient of a step whose leaves were kept, as one vector."""
         torch = loaded("torch")
-        made = {}  # type: dict[int, Any]
+        copies = {}  # type: dict[int, Any]
 
         def own(tensor: Any) -> Any:
-            if id(tensor) not in made:
-                made[id(tensor)] = self.copies[id(tensor)].clone().requires_grad_(tensor.requires_grad)
-            return made[id(tensor)]
+            if id(tensor) not in copies:
+                copies[id(tensor)] = self.copies[id(tensor)].clone().requires_grad_(tensor.requires_grad)
+            return copies[id(tensor)]
 
         replay(tape, lambda leaf: leaf.content.clone(), own)
-        found = [each.grad.detach().flatten().float() for each in made.values() if each.grad is not None]
-        return torch.cat(found)
+        gradients = [tensor.grad.detach().flatten().float() for tensor in copies.values() if tensor.grad is not None]
+        return torch.cat(gradients)
 
 
 def norms(weights: Weights, tapes: Any) -> Any:

@@ -54,7 +54,7 @@ class SpeedupMeasurement:
         """Return the newest run of the last day that does the same, and goes on or succeeded; None without any."""
         from hackathon.runs.status import status
 
-        wanted, since = self.plan.jobs[0].request.to_json(), time.time() - KEPT
+        request, since = self.plan.jobs[0].request.to_json(), time.time() - KEPT
         for run in find_runs(self.plan.sources.runs):  # the newest first
             if run.created < since:
                 break
@@ -63,7 +63,7 @@ class SpeedupMeasurement:
                 continue
             if text_of(run.files.json("source.json").get("digest")) != self.source.digest:
                 continue
-            same = all(record.raw.get(name) == wanted[name] for name in SAME)
+            same = all(record.raw.get(name) == request[name] for name in SAME)
             if same and status([run])[0].state in {SUCCEEDED, *OPEN}:
                 return run
         return None
@@ -100,7 +100,7 @@ class SingleProcess:
         options = replace(self.sources.options, nodes=None, processes=1)
         recipe, cluster = self.sources.recipe, self.sources.cluster
         offered = (recipe.launchers if recipe else None, cluster.launchers)
-        if options.launcher is None and all(not each or "local" in each for each in offered):
+        if options.launcher is None and all(not launchers or "local" in launchers for launchers in offered):
             options = replace(options, launcher="local")
         return replace(self.sources, options=options)
 
@@ -156,12 +156,12 @@ class SingleProcess:
         )
         planned = plan(self.alone, [request])
         program = program_of(planned)
-        told = {**task, "meter": bare.recipe is not None, "gpus": bare.gpus_per_node}
+        payload = {**task, "meter": bare.recipe is not None, "gpus": bare.gpus_per_node}
         more = {
             **({kind[0]: _file(kind[1].read_bytes())} if kind else {}),
             **with_runtime(program, bare.command, runtime_file()),
             driver.PROGRAM: _file(Path(driver.__file__).read_bytes()),
-            driver.TASK: _file(task_json(told)),
+            driver.TASK: _file(task_json(payload)),
         }
         return SpeedupMeasurement(planned, replace(program, files={**program.files, **more}))
 
@@ -169,10 +169,10 @@ class SingleProcess:
         """Return the job that compares options with the program as it is, in so many rounds. Raises RequestError."""
         arms = [{}, *(option.settings for option in options)]
         variables = [
-            {name.removeprefix("env."): str(value) for name, value in each.items() if name.startswith("env.")}
-            for each in arms
+            {name.removeprefix("env."): str(value) for name, value in arm.items() if name.startswith("env.")}
+            for arm in arms
         ]
-        commands = [[self.command(each, number) for number in range(rounds)] for each in arms]
+        commands = [[self.command(arm, number) for number in range(rounds)] for arm in arms]
         slots = [
             {**slot, "variables": variables[slot["arm"]]}
             for slot in order_of(len(arms), rounds, "".join(option.name for option in options))

@@ -34,9 +34,9 @@ class NoiseScale:
     @classmethod
     def of_norms(cls, value: object) -> "NoiseScale | None":
         """Return it from what an observer wrote; None for anything else than norms of two batches."""
-        told = mapping_of(value)
-        small, large = whole(told.get("small")), whole(told.get("large"))
-        squares, square = finite(told.get("small_square")), finite(told.get("large_square"))
+        entry = mapping_of(value)
+        small, large = whole(entry.get("small")), whole(entry.get("large"))
+        squares, square = finite(entry.get("small_square")), finite(entry.get("large_square"))
         if small is None or large is None or not 0 < small < large or squares is None or square is None or squares <= 0:
             return None
         return cls(noise_scale(small, squares, large, square), small, large)
@@ -44,8 +44,8 @@ class NoiseScale:
     @classmethod
     def from_json(cls, value: object) -> "NoiseScale | None":
         """Return it from its JSON values; None for anything else."""
-        told = mapping_of(value)
-        small, large, samples = whole(told.get("small")), whole(told.get("large")), finite(told.get("samples"))
+        entry = mapping_of(value)
+        small, large, samples = whole(entry.get("small")), whole(entry.get("large")), finite(entry.get("samples"))
         if small is None or large is None or not 0 < small < large or (samples is not None and samples <= 0):
             return None
         return cls(samples, small, large)

@@ -135,24 +135,24 @@ class Observer:
     def tell_noise(self) -> None:
         """Write `noise.json`: squared norms of gradients of one step and of several, all at the same weights."""
         self.state = "over"
-        found = {"small": None, "large": None, "steps": 0, "reason": None}  # type: dict[str, Any]
+        report = {"small": None, "large": None, "steps": 0, "reason": None}  # type: dict[str, Any]
         try:
-            tapes = [each for each in self.kept if fake_step().backwards(each)]
+            tapes = [tape for tape in self.kept if fake_step().backwards(tape)]
             if len(tapes) < FEWEST:
                 raise fake_step().Unknown("few-steps")
             small = self.batch * fake_step().backwards(self.tape)
             squares, square = fake_step().norms(self.weights, tapes)
-            found.update(small=small, large=small * len(tapes), steps=len(tapes))
-            found.update(small_square=squares, large_square=square)
+            report.update(small=small, large=small * len(tapes), steps=len(tapes))
+            report.update(small_square=squares, large_square=square)
         except Exception as error:
-            found["reason"] = getattr(error, "reason", "failed")
-        self.write("noise.json", found)
+            report["reason"] = getattr(error, "reason", "failed")
+        self.write("noise.json", report)
 
     def write(self, name: str, value: Any) -> None:
         """Write a file of the slot by rename."""
-        made = self.slot / f".{name}"
-        made.write_text(json.dumps(value))
-        made.replace(self.slot / name)
+        draft = self.slot / f".{name}"
+        draft.write_text(json.dumps(value))
+        draft.replace(self.slot / name)
 
     def predict(self, more: bool = False) -> None:
         """Write `predicted.json`: the batch that fits, the fake memory of each batch, or why it is not known.
@@ -160,32 +160,32 @@ class Observer:
         `more`: the program goes on, so that gradients can be collected.
         """
         self.state = "over"
-        found = {"batch": None, "points": [], "reason": None, "text": None}  # type: dict[str, Any]
+        report = {"batch": None, "points": [], "reason": None, "text": None}  # type: dict[str, Any]
         begin = time.monotonic()
         try:
-            asked = json.loads((self.slot / "observe").read_text())
+            request = json.loads((self.slot / "observe").read_text())
             _, hard = resource.getrlimit(resource.RLIMIT_AS)
             resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
             if self.problem is not None:
                 raise self.problem
             if not self.tape:
                 raise fake_step().Unknown("no-step")
-            points = found["points"]
-            found["batch"] = self.largest(asked, points, begin)
+            points = report["points"]
+            report["batch"] = self.largest(request, points, begin)
         except Exception as error:  # whatever a program does that fake tensors cannot
-            found["reason"] = getattr(error, "reason", "failed")
-            found["text"] = f"{type(error).__name__}: {error}"[:500]
-        found["seconds"] = round(time.monotonic() - begin, 3)
-        found["collecting"] = more = more and bool(self.tape) and found["reason"] != "no-backward"
+            report["reason"] = getattr(error, "reason", "failed")
+            report["text"] = f"{type(error).__name__}: {error}"[:500]
+        report["seconds"] = round(time.monotonic() - begin, 3)
+        report["collecting"] = more = more and bool(self.tape) and report["reason"] != "no-backward"
         if more:
             self.weights, self.since, self.state = fake_step().Weights(self.tape), time.monotonic(), "collecting"
             self.kept.append([])
             self.note(self.kept[-1], keep=True)
-        self.write("predicted.json", found)
+        self.write("predicted.json", report)
 
-    def largest(self, asked: Any, points: Any, begin: float) -> int:
+    def largest(self, request: Any, points: Any, begin: float) -> int:
         """Return the largest batch for a limit; memory is nearly a line, which is followed from point to point."""
-        limit, memory = asked["limit"], asked["memory"]
+        limit, memory = request["limit"], request["memory"]
 
         def fake(batch: int) -> int:
             need: int = fake_step().step_bytes(self.tape, self.batch, batch) + self.state_bytes
@@ -242,9 +242,9 @@ class OptimizerWatch:
             return None
         from importlib.machinery import PathFinder
 
-        sys.meta_path[:] = [each for each in sys.meta_path if each is not self]
-        found = PathFinder.find_spec(name, path)
-        loader = found.loader if found is not None else None  # type: Any
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
+        spec = PathFinder.find_spec(name, path)
+        loader = spec.loader if spec is not None else None  # type: Any
         if loader is None or not hasattr(loader, "exec_module"):
             return None
         load = loader.exec_module
@@ -257,7 +257,7 @@ class OptimizerWatch:
                 self.observer.problem = error
 
         loader.exec_module = load_and_attach
-        return found
+        return spec
 
 
 def arm() -> None:
@@ -281,12 +281,12 @@ def go_on() -> None:
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
-    sys.path[:] = [each for each in sys.path if Path(each or os.curdir).absolute() != HERE]
-    found = PathFinder.find_spec("sitecustomize", sys.path)
-    if found is not None and found.loader is not None:
-        module = module_from_spec(found)
+    sys.path[:] = [folder for folder in sys.path if Path(folder or os.curdir).absolute() != HERE]
+    spec = PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
         sys.modules["sitecustomize"] = module
-        found.loader.exec_module(module)
+        spec.loader.exec_module(module)
 
 
 if __name__ == "sitecustomize":

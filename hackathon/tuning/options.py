@@ -151,27 +151,27 @@ def options_for(sources: "Sources", request: "Request") -> tuple[list[Option], l
     text = _text(sources, request)
     tried: list[Option] = []
     left: list[NotTried] = []
-    for known in KNOWN:
-        ours = not known.frameworks or request.framework in known.frameworks
-        parameter = declared.get(known.parameter)
+    for option in KNOWN:
+        ours = not option.frameworks or request.framework in option.frameworks
+        parameter = declared.get(option.parameter)
         if parameter is not None:
-            values = [each for each in known.values if takes(parameter, each)]
-            fresh = [each for each in values if request.parameters.get(known.parameter) != each]
-            settings: list[Mapping[str, Scalar]] = [{known.parameter: each} for each in fresh]
-        elif known.variables and ours:
-            already = all(request.variables.get(name) == value for name, value in known.variables.items())
-            fresh_names = {f"env.{name}": value for name, value in known.variables.items()}
-            settings = [] if already or _is_idle(known, request) else [fresh_names]
-        elif known.lines and ours and not any(name in declared for name in known.other):
-            there = any(word in text for word in known.words)
-            left.append(NotTried(known.name, "there") if there else NotTried(known.name, "lines", known.lines))
+            values = [value for value in option.values if takes(parameter, value)]
+            fresh = [value for value in values if request.parameters.get(option.parameter) != value]
+            settings: list[Mapping[str, Scalar]] = [{option.parameter: value} for value in fresh]
+        elif option.variables and ours:
+            already = all(request.variables.get(name) == value for name, value in option.variables.items())
+            fresh_names = {f"env.{name}": value for name, value in option.variables.items()}
+            settings = [] if already or _is_idle(option, request) else [fresh_names]
+        elif option.lines and ours and not any(name in declared for name in option.other):
+            present = any(word in text for word in option.words)
+            left.append(NotTried(option.name, "there") if present else NotTried(option.name, "lines", option.lines))
             continue
         else:
             continue
-        if settings and known.gpu and not request.gpus_per_node:
-            left.append(NotTried(known.name, "gpu"))
+        if settings and option.gpu and not request.gpus_per_node:
+            left.append(NotTried(option.name, "gpu"))
             continue
-        tried += [Option(_name(each), known.kind, known.changes, each) for each in settings]
+        tried += [Option(_name(setting), option.kind, option.changes, setting) for setting in settings]
     tried += _larger_batch(declared, request)
     return tried, left
 
@@ -185,22 +185,22 @@ def asked_for(texts: "tuple[str, ...]", sources: "Sources") -> list[Option]:
     from hackathon.jobs.resolve import resolve
     from hackathon.text.errors import RequestError
 
-    found = []
+    options = []
     for axis in read_axes(texts, sources):
         if axis.name.removeprefix("options.") in OPTIONS:
             raise RequestError("speedup.not_an_option", name=axis.name)
         if axis.name in BATCH:
             base = resolve(sources).parameters.get(axis.name)
-            found += [
+            options += [
                 Option(_name({axis.name: value}), "batch", "training", {axis.name: value}, _work(value, base))
                 for value in axis.values
             ]
             continue
-        kind = next((known.kind for known in KNOWN if known.parameter == axis.name), "other")
-        changes: Changes = next((known.changes for known in KNOWN if known.parameter == axis.name), "rounding")
+        kind = next((option.kind for option in KNOWN if option.parameter == axis.name), "other")
+        changes: Changes = next((option.changes for option in KNOWN if option.parameter == axis.name), "rounding")
         settings = [{axis.name: value} for value in axis.values]
-        found += [Option(_name(each), kind, changes, each) for each in settings]
-    return found
+        options += [Option(_name(setting), kind, changes, setting) for setting in settings]
+    return options
 
 
 def named(names: tuple[str, ...], declared: Mapping[str, Parameter], request: "Request") -> str | None:
@@ -255,8 +255,8 @@ def takes(parameter: Parameter, value: Scalar) -> bool:
         return False
 
 
-def _is_idle(known: KnownOption, request: "Request") -> bool:
-    return known.name == "one thread" and request.threads <= 1
+def _is_idle(option: KnownOption, request: "Request") -> bool:
+    return option.name == "one thread" and request.threads <= 1
 
 
 def _name(settings: Mapping[str, Scalar]) -> str:

@@ -37,10 +37,10 @@ def changed(folder: Path, settings: Mapping[str, Scalar]) -> tuple[Path, str, st
     try:
         for name, value in settings.items():
             text = set_value(text, _place(project, name), _written(name, value))
-        found = load_project(folder, text.encode())
+        edited = load_project(folder, text.encode())
     except (NotEditableError, ConfigError):
         raise RequestError("speedup.not_writable", path=path) from None
-    if not all(_told(found, name) == _written(name, value) for name, value in settings.items()):
+    if not all(_told(edited, name) == _written(name, value) for name, value in settings.items()):
         raise RequestError("speedup.not_writable", path=path)
     return path, before, text
 
@@ -74,5 +74,5 @@ def _told(project: Project, name: str) -> object:
         return getattr(project, name.removeprefix("job."))
     if name.startswith("env."):
         return project.variables.get(name.removeprefix("env."))
-    found = project.parameters.get(name.removeprefix("parameters."))
-    return found.default if isinstance(found, Parameter) else found
+    parameter = project.parameters.get(name.removeprefix("parameters."))
+    return parameter.default if isinstance(parameter, Parameter) else parameter

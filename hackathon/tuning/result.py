@@ -52,7 +52,9 @@ class SpeedupResult:
             },
             "options": [row.as_json() for row in compared.rows],
             "together": both.as_json() if both else None,
-            "not_tried": [{"name": each.name, "needs": each.why, "lines": each.lines or None} for each in self.left],
+            "not_tried": [
+                {"name": option.name, "needs": option.why, "lines": option.lines or None} for option in self.left
+            ],
             "apply": dict(self.applied),
         }  # fmt: skip
 
@@ -66,12 +68,12 @@ class SpeedupResult:
         middle = finite(base.get("value"))
         if middle is None:
             return None
-        shares = {text_of(name): share for name, each in mapping_of(base.get("shares")).items()
-                  if (share := finite(each)) is not None}  # fmt: skip
+        shares = {text_of(name): share for name, part in mapping_of(base.get("shares")).items()
+                  if (share := finite(part)) is not None}  # fmt: skip
 
         def table(rows: object) -> Comparison:
             return Comparison(
-                rows=tuple(OptionRow.from_json(mapping_of(each), shares) for each in listed(rows)[:MOST]),
+                rows=tuple(OptionRow.from_json(mapping_of(row), shares) for row in listed(rows)[:MOST]),
                 metric=text_of(value.get("metric")),
                 unit=text_of(value.get("unit")),
                 rounds=count_of(value.get("rounds")),
@@ -83,16 +85,16 @@ class SpeedupResult:
             )
 
         both = mapping_of(value.get("together"))
-        left = (mapping_of(each) for each in listed(value.get("not_tried"))[:MOST])
+        left = (mapping_of(entry) for entry in listed(value.get("not_tried"))[:MOST])
         return cls(
             run=text_of(value.get("run")),
             second=text_of(value.get("second_run")) or None,
             compared=table(value.get("options")),
             both=table([both]) if both else None,
             left=tuple(
-                NotTried(text_of(each.get("name")), why, text_of(each.get("lines")))
-                for each in left
-                if (why := each.get("needs")) in ("lines", "gpu", "there")
+                NotTried(text_of(entry.get("name")), why, text_of(entry.get("lines")))
+                for entry in left
+                if (why := entry.get("needs")) in ("lines", "gpu", "there")
             ),
         )
 

@@ -68,15 +68,17 @@ def result_sentences(result: SpeedupResult) -> Iterator[str]:
 
 def untried(result: SpeedupResult) -> tuple[list[str], list[tuple[str, str]]]:
     """Return why options were not tried, and (sentence, lines) of those that need lines in the program."""
-    told = []
+    reasons = []
     for why in ("there", "gpu"):
-        names = [each.name for each in result.left if each.why == why]
+        names = [option.name for option in result.left if option.why == why]
         if names:
-            told.append(message(f"speedup.left_{why}", names=", ".join(names)))
+            reasons.append(message(f"speedup.left_{why}", names=", ".join(names)))
     lines = [
-        (message("speedup.left_lines", name=each.name), each.lines) for each in result.left if each.why == "lines"
-    ]  # fmt: skip
-    return told, lines
+        (message("speedup.left_lines", name=option.name), option.lines)
+        for option in result.left
+        if option.why == "lines"
+    ]
+    return reasons, lines
 
 
 def probe_heads() -> list[str]:
@@ -96,44 +98,44 @@ def kind_text(probe: BatchProbe) -> str:
     return message(f"largest_batch.kind_{probe.kind}")
 
 
-def largest_sentences(found: LargestBatch, run: str) -> Iterator[str]:
+def largest_sentences(search: LargestBatch, run: str) -> Iterator[str]:
     """Yield the limit, the largest batch, the one to use, what it means, and what lowers memory."""
-    if found.limit is not None:
-        yield message("largest_batch.limit", size=format_size(found.limit))
-    if found.other_failure is not None:
-        log = f"runs/{run}/{found.other_failure.folder}{LOG}"
-        yield message("largest_batch.other_failure", batch=found.other_failure.batch, log=log)
+    if search.limit is not None:
+        yield message("largest_batch.limit", size=format_size(search.limit))
+    if search.other_failure is not None:
+        log = f"runs/{run}/{search.other_failure.folder}{LOG}"
+        yield message("largest_batch.other_failure", batch=search.other_failure.batch, log=log)
         return
-    if found.largest is None:
-        yield message("largest_batch.none_fits", batch=found.probes[-1].batch if found.probes else 1)
+    if search.largest is None:
+        yield message("largest_batch.none_fits", batch=search.probes[-1].batch if search.probes else 1)
         return
-    guess = message("speedup.unknown") if found.predicted is None else str(found.predicted)
-    way = "largest_fake" if found.predicted_by == "fake-tensors" else "largest"
-    searched = sum(each.kind == "search" for each in found.probes)
-    yield message(f"largest_batch.{way}", batch=found.largest, predicted=guess, starts=searched)
-    if found.predicted_memory is not None:
-        told, measured = found.predicted_memory
+    guess = message("speedup.unknown") if search.predicted is None else str(search.predicted)
+    way = "largest_fake" if search.predicted_by == "fake-tensors" else "largest"
+    searched = sum(probe.kind == "search" for probe in search.probes)
+    yield message(f"largest_batch.{way}", batch=search.largest, predicted=guess, starts=searched)
+    if search.predicted_memory is not None:
+        predicted, measured = search.predicted_memory
         yield message(
-            "largest_batch.fake_memory", predicted=format_size(told), measured=format_size(measured),
-            error=f"{100 * (told / measured - 1):+.1f}",
+            "largest_batch.fake_memory", predicted=format_size(predicted), measured=format_size(measured),
+            error=f"{100 * (predicted / measured - 1):+.1f}",
         )  # fmt: skip
-    if found.fake is not None and found.fake.reason:
-        yield message(f"largest_batch.fake_{found.fake.reason.replace('-', '_')}", text=found.fake.text)
-    if found.recommended is not None:
-        confirmed = "confirmed" if found.confirmed else "not_confirmed"
-        yield message(f"largest_batch.{confirmed}", batch=found.recommended)
-    if found.recommended and found.recommended > found.first:
-        yield from _rate(found, found.recommended)
-    yield from _savers(found)
+    if search.fake is not None and search.fake.reason:
+        yield message(f"largest_batch.fake_{search.fake.reason.replace('-', '_')}", text=search.fake.text)
+    if search.recommended is not None:
+        confirmed = "confirmed" if search.confirmed else "not_confirmed"
+        yield message(f"largest_batch.{confirmed}", batch=search.recommended)
+    if search.recommended and search.recommended > search.first:
+        yield from _rate(search, search.recommended)
+    yield from _savers(search)
 
 
-def _rate(found: LargestBatch, batch: int) -> Iterator[str]:
+def _rate(search: LargestBatch, batch: int) -> Iterator[str]:
     """Yield what a batch means for the learning rate and the number of steps: by the noise scale where it is known."""
-    noise = found.noise
+    noise = search.noise
     measured = noise is not None and noise.samples is not None
-    factor = noise.rate_factor(found.first, batch) if noise is not None and measured else batch / found.first
+    factor = noise.rate_factor(search.first, batch) if noise is not None and measured else batch / search.first
     way = "rate_noise" if measured else "rate"
-    yield message(f"largest_batch.{way}", factor=f"{factor:.3g}", batch=batch, first=found.first)
+    yield message(f"largest_batch.{way}", factor=f"{factor:.3g}", batch=batch, first=search.first)
     if noise is None:
         yield message("largest_batch.critical")
     else:
@@ -143,11 +145,11 @@ def _rate(found: LargestBatch, batch: int) -> Iterator[str]:
         )  # fmt: skip
 
 
-def _savers(found: LargestBatch) -> Iterator[str]:
-    plain = next((each.memory for each in found.probes if each.kind == "confirm"), None)
-    for each in found.probes:
-        if each.kind in ("search", "confirm") or each.memory is None or plain is None or not each.fits:
+def _savers(search: LargestBatch) -> Iterator[str]:
+    plain = next((probe.memory for probe in search.probes if probe.kind == "confirm"), None)
+    for probe in search.probes:
+        if probe.kind in ("search", "confirm") or probe.memory is None or plain is None or not probe.fits:
             continue
         yield message(
-            "largest_batch.saver", name=kind_text(each), memory=format_size(each.memory), plain=format_size(plain)
+            "largest_batch.saver", name=kind_text(probe), memory=format_size(probe.memory), plain=format_size(plain)
         )

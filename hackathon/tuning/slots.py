@@ -52,12 +52,12 @@ def order_of(arms: int, rounds: int, seed: str) -> list[dict[str, int]]:
     That is a randomised complete block design: what the machine does meanwhile meets all arms alike.
     """
     drawn = random.Random(hashlib.sha256(seed.encode()).hexdigest())
-    made = []
+    slots = []
     for number in range(rounds):
-        each = list(range(arms))
-        drawn.shuffle(each)
-        made += [{"arm": arm, "round": number} for arm in each]
-    return made
+        order = list(range(arms))
+        drawn.shuffle(order)
+        slots += [{"arm": arm, "round": number} for arm in order]
+    return slots
 
 
 def slot_folders(run: RunDirectory) -> list[str]:
@@ -75,17 +75,17 @@ def read_slots(run: RunDirectory) -> list[TrainingStart]:
     Raises RequestError for a metric's pattern that is not a regular expression.
     """
     record = run.known()
-    found = [_read(run, folder, record) for folder in slot_folders(run)]
-    return _by_duration(found) if all(each.value is None for each in found) else found
+    slots = [_read(run, folder, record) for folder in slot_folders(run)]
+    return _by_duration(slots) if all(slot.value is None for slot in slots) else slots
 
 
 def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
-    told = run.files.json(f"{folder}/slot.json")
-    arm, number = whole(told.get("arm")), whole(told.get("round"))
-    place: Path = run.path / folder
-    failed = bool(told.get("failed"))
-    numbers = final_numbers(place, record, over=True)
-    losses = dict(series(place).get("loss", []))
+    slot = run.files.json(f"{folder}/slot.json")
+    arm, number = whole(slot.get("arm")), whole(slot.get("round"))
+    path: Path = run.path / folder
+    failed = bool(slot.get("failed"))
+    numbers = final_numbers(path, record, over=True)
+    losses = dict(series(path).get("loss", []))
     shares = {name.removesuffix("_share"): value for name, value in numbers.values.items() if name.endswith("_share")}
     return TrainingStart(
         arm=-1 if arm is None else arm,
@@ -96,8 +96,8 @@ def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
         losses=losses,
         loss=_end_of(losses, numbers.values),
         shares=shares,
-        seconds=finite(told.get("seconds")) or 0.0 if told.get("ended") == "itself" else 0.0,
-        memory=whole(told.get("memory")),
+        seconds=finite(slot.get("seconds")) or 0.0 if slot.get("ended") == "itself" else 0.0,
+        memory=whole(slot.get("memory")),
         failed=failed,
         folder=folder,
         numbers=numbers.values,
@@ -114,25 +114,25 @@ def _end_of(losses: Mapping[float, float], values: Mapping[str, float]) -> float
 
 def _by_duration(slots: Sequence[TrainingStart]) -> list[TrainingStart]:
     """Return the slots measured by the time to their end, where all of them ended by themselves; else as they are."""
-    if not slots or any(each.seconds <= 0 and not each.failed for each in slots):
+    if not slots or any(slot.seconds <= 0 and not slot.failed for slot in slots):
         return list(slots)
     return [
-        replace(each, value=None if each.failed else 1 / each.seconds, metric=FINISHED, unit="1/s") for each in slots
+        replace(slot, value=None if slot.failed else 1 / slot.seconds, metric=FINISHED, unit="1/s") for slot in slots
     ]
 
 
-def common_losses(one: TrainingStart, other: TrainingStart) -> tuple[float, float] | None:
+def common_losses(first: TrainingStart, second: TrainingStart) -> tuple[float, float] | None:
     """Return the mean losses of two slots over the last third of the steps that both reached; None without any.
 
     A program without a curve is compared by the loss that it told last, which is that of the same step only if both
     ended by themselves.
     """
-    steps = sorted(one.losses.keys() & other.losses.keys())
+    steps = sorted(first.losses.keys() & second.losses.keys())
     if steps:
         last = steps[-max(1, len(steps) // 3) :]
-        return fmean(one.losses[step] for step in last), fmean(other.losses[step] for step in last)
-    if one.seconds > 0 and other.seconds > 0 and one.loss is not None and other.loss is not None:
-        return one.loss, other.loss
+        return fmean(first.losses[step] for step in last), fmean(second.losses[step] for step in last)
+    if first.seconds > 0 and second.seconds > 0 and first.loss is not None and second.loss is not None:
+        return first.loss, second.loss
     return None
 
 

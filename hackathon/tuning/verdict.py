@@ -50,13 +50,13 @@ class OptionRow:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values; an interval without an end is null."""
-        known = self.ratio is not None and not math.isinf(self.ratio.high)
+        bounded = self.ratio is not None and not math.isinf(self.ratio.high)
         return {
             "name": self.name, "kind": self.kind, "settings": dict(self.settings), "value": self.value,
             "pairs": self.ratio.pairs if self.ratio else 0,
             "ratio": self.ratio.middle if self.ratio else None,
-            "low": self.ratio.low if known and self.ratio else None,
-            "high": self.ratio.high if known and self.ratio else None,
+            "low": self.ratio.low if bounded and self.ratio else None,
+            "high": self.ratio.high if bounded and self.ratio else None,
             "verdict": self.verdict, "loss": self.loss, "wins": self.wins, "reason": self.reason or None,
             "memory_bytes": self.memory, "failed_log": f"{self.failed}{LOG}" if self.failed else None,
         }  # fmt: skip
@@ -71,9 +71,9 @@ class OptionRow:
         low, high, loss = finite(value.get("low")), finite(value.get("high")), value.get("loss")
         ratio = None
         if middle is not None and middle > 0:
-            known = low is not None and high is not None
-            ratio = Ratio(count_of(value.get("pairs")), middle, low if low is not None and known else 0.0,
-                          high if high is not None and known else math.inf)  # fmt: skip
+            bounded = low is not None and high is not None
+            ratio = Ratio(count_of(value.get("pairs")), middle, low if low is not None and bounded else 0.0,
+                          high if high is not None and bounded else math.inf)  # fmt: skip
         return cls(
             name=text_of(value.get("name")),
             kind=kind,
@@ -153,9 +153,9 @@ def winners(rows: Sequence[OptionRow]) -> list[OptionRow]:
 def scalars(value: object) -> dict[str, Scalar]:
     """Return the settings of a JSON object, those that are no scalars left out."""
     return {
-        text_of(name): each
-        for name, each in mapping_of(value).items()
-        if isinstance(each, (str, int, float, bool))
+        text_of(name): setting
+        for name, setting in mapping_of(value).items()
+        if isinstance(setting, (str, int, float, bool))
     }  # fmt: skip
 
 
@@ -207,7 +207,7 @@ def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], 
         return "untouched"
     if option.changes == "training":
         return "unknown"
-    both = [found for base, slot in pairs if (found := common_losses(base, slot)) is not None]
+    both = [losses for base, slot in pairs if (losses := common_losses(base, slot)) is not None]
     if not both:
         return "unknown"
     if any(not math.isfinite(its) and math.isfinite(ours) for ours, its in both):
@@ -221,9 +221,9 @@ def _loss(option: Option, pairs: Sequence[tuple[TrainingStart, TrainingStart]], 
 
 def _seed_noise(base: Sequence[TrainingStart]) -> float | None:
     """Return the median difference between the losses of two seeds, of all pairs of rounds; None where not known."""
-    found = [common_losses(one, other) for one, other in combinations(base, 2)]
-    differences = [abs(pair[0] - pair[1]) for pair in found if pair is not None]
-    finite = [each for each in differences if math.isfinite(each)]
+    pairs = [common_losses(first, second) for first, second in combinations(base, 2)]
+    differences = [abs(pair[0] - pair[1]) for pair in pairs if pair is not None]
+    finite = [difference for difference in differences if math.isfinite(difference)]
     return median(finite) if finite else None
 
 

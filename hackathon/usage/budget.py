@@ -120,53 +120,53 @@ def standing(
     reads, _ = read_uses(projects, bounds_of(event_folder, event, [project]), now=moment)
     members, profiles = Members(event), Profiles([event_folder])
     profile = profiles.get(cluster.name) or cluster
-    counted = [each for read in reads for each in read.counted]
-    twice = counted_twice((each.key, each.use) for each in counted)
+    counted = [run for read in reads for run in read.counted]
+    twice = counted_twice((run.key, run.use) for run in counted)
     own = [
-        each
-        for each in counted
-        if each.use.cluster == cluster.name and members.team_of_run(each.project, each.use) == team.name
+        run
+        for run in counted
+        if run.use.cluster == cluster.name and members.team_of_run(run.project, run.use) == team.name
     ]
     rows = divided(own, twice, members, profiles, moment, days=False)
-    held = [math.fsum(row.node_seconds for row in rows), math.fsum(row.gpu_seconds for row in rows)]
+    occupied = [math.fsum(row.node_seconds for row in rows), math.fsum(row.gpu_seconds for row in rows)]
     still = [0.0, 0.0]
-    for each in own:
-        use = each.use
-        if use.closed or each.key in twice:
+    for run in own:
+        use = run.use
+        if use.closed or run.key in twice:
             continue
         seconds = use.held(moment).still(use.walltime) * use.nodes
         still[0] += seconds
         still[1] += seconds * still_gpus(use, profile)
-    used, waiting = (spent(nodes, gpus, profile.rates) for nodes, gpus in (held, still))
-    asked = cost(requests, cluster, repeat)
+    used, waiting = (spent(nodes, gpus, profile.rates) for nodes, gpus in (occupied, still))
+    demand = cost(requests, cluster, repeat)
     lines = tuple(
-        BudgetLine(kind, float(limit), used.of(kind), waiting.of(kind), asked.of(kind))
+        BudgetLine(kind, float(limit), used.of(kind), waiting.of(kind), demand.of(kind))
         for kind in KINDS
         if (limit := getattr(limits, kind)) is not None
     )
     closed = sum(_is_closed(folder) for folder in team_folders(team, event_folder))
     unread = closed + sum(not read.readable for read in reads if read.project.team == team.name)
     ours = sum(read.project.team == team.name for read in reads)
-    found = Standing(team.name, cluster.name, lines, ours + closed, unread)
-    return _with_nearest(found, requests, cluster, repeat) if found.over else found
+    standing = Standing(team.name, cluster.name, lines, ours + closed, unread)
+    return _with_nearest(standing, requests, cluster, repeat) if standing.over else standing
 
 
-def _with_nearest(found: Standing, requests: "Sequence[Request]", cluster: "Cluster", repeat: int) -> Standing:
+def _with_nearest(standing: Standing, requests: "Sequence[Request]", cluster: "Cluster", repeat: int) -> Standing:
     def fits(walltime: int) -> bool:
         shorter = cost(requests, cluster, repeat, walltime)
-        return all(shorter.of(line.kind) <= line.left + CRUMB for line in found.lines if line.request > 0)
+        return all(shorter.of(line.kind) <= line.left + CRUMB for line in standing.lines if line.request > 0)
 
     low, high = 0, max(request.walltime for request in requests) // MINUTE
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle * MINUTE) else (low, middle - 1)
-    jobs, each = len(requests) * repeat, cost(requests[:1], cluster)
-    if any(cost([request], cluster) != each for request in requests):
+    jobs, price = len(requests) * repeat, cost(requests[:1], cluster)
+    if any(cost([request], cluster) != price for request in requests):
         jobs = 0
-    for line in found.lines:
+    for line in standing.lines:
         if line.request > 0 and jobs:
-            jobs = min(jobs, int((line.left + CRUMB) / each.of(line.kind)))
-    return replace(found, walltime=low * MINUTE or None, jobs=jobs)
+            jobs = min(jobs, int((line.left + CRUMB) / price.of(line.kind)))
+    return replace(standing, walltime=low * MINUTE or None, jobs=jobs)
 
 
 def _is_closed(folder: Path) -> bool:
@@ -178,33 +178,33 @@ def _projects(event: "Event", team: "Team", event_folder: Path, project: Path, n
     """Return the team's projects, the own one, and those of nobody; they are searched anew after FOUND_FOR seconds."""
     import hashlib
 
-    folders = {each.name: team_folders(each, event_folder) for each in event.teams}
+    folders = {other.name: team_folders(other, event_folder) for other in event.teams}
     roots = [os.path.realpath(folder) for folder in folders[team.name]]
     name = hashlib.sha256("\0".join([os.path.realpath(event_folder), team.name, *roots]).encode()).hexdigest()[:24]
     try:
         path = user_cache() / "usage" / f"team-{name}.json"
     except RuntimeError:
         path = Path(os.devnull) / name  # nothing is kept
-    kept: Any = read_json(path)
-    listed = kept.get("projects") if isinstance(kept, dict) and kept.get("roots") == roots else None
-    moment = kept.get("t") if isinstance(kept, dict) else None
+    cached: Any = read_json(path)
+    listed = cached.get("projects") if isinstance(cached, dict) and cached.get("roots") == roots else None
+    moment = cached.get("t") if isinstance(cached, dict) else None
     fresh = isinstance(moment, (int, float)) and 0 <= now - moment < FOUND_FOR
-    if fresh and isinstance(listed, list) and all(_is_listed(each) for each in listed):
-        found = [ProjectFolder(Path(place), team.name if ours else "", shown=ours) for place, ours in listed]
+    if fresh and isinstance(listed, list) and all(_is_listed(entry) for entry in listed):
+        projects = [ProjectFolder(Path(folder), team.name if ours else "", shown=ours) for folder, ours in listed]
     else:
         alone = replace(event, teams=[team])
-        others = [folder for other, places in folders.items() if other != team.name for folder in places]
-        found, _ = find_projects(event_folder, alone, [], strays=[], without=others)
+        excluded = [folder for other, paths in folders.items() if other != team.name for folder in paths]
+        projects, _ = find_projects(event_folder, alone, [], strays=[], without=excluded)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            places = [[str(each.path), each.shown] for each in found]
-            write_json(path, {"t": now, "roots": roots, "projects": places})
+            entries = [[str(project.path), project.shown] for project in projects]
+            write_json(path, {"t": now, "roots": roots, "projects": entries})
         except (OSError, ValueError):
             pass  # the next submission searches again
-    known = {os.path.realpath(each.path) for each in found}
-    if os.path.realpath(project) not in known and (project / "runs").is_dir():
-        found = [*found, ProjectFolder(project, team.name)]
-    return found
+    locations = {os.path.realpath(project.path) for project in projects}
+    if os.path.realpath(project) not in locations and (project / "runs").is_dir():
+        projects = [*projects, ProjectFolder(project, team.name)]
+    return projects
 
 
 def _is_listed(value: object) -> bool:

@@ -80,16 +80,16 @@ def divided(
         use = run.use
         if twice and run.key in twice:
             continue
-        held = use.held(now)
-        if not held.lives and held.state != UNCLEAR:
+        holding = use.held(now)
+        if not holding.lives and holding.state != UNCLEAR:
             continue
         key, team, user = run.key, members.team_of_run(run.project, use), members.account(use.user)
-        if held.state == UNCLEAR and begin <= use.created < end:
+        if holding.state == UNCLEAR and begin <= use.created < end:
             at = (team, day_of(use.created) if days else "", user, use.cluster)
             cells.setdefault(at, _Cell()).unclear.add(key)
-        for life in held.lives:
+        for life in holding.lives:
             gpus = gpus_of(use, life, profiles.get(use.cluster))
-            state = held.state if life is held.lives[-1] else ""
+            state = holding.state if life is holding.lives[-1] else ""
             parts = by_day(life, begin, end) if days else [("", life.seconds)]
             for day, seconds in parts:
                 cell = cells.setdefault((team, day, user, use.cluster), _Cell())

@@ -24,30 +24,30 @@ COLUMNS = (
 """The same for every `--by`, so that files can be put together."""
 
 
-def team_name(each: Sum) -> str:
+def team_name(total: Sum) -> str:
     """Return how a team is shown; for runs of no team, whose they are."""
-    if each.team:
-        return each.team if each.known else message("usage.unknown_team", team=each.team)
-    return message("usage.no_team", user=each.user or "?")
+    if total.team:
+        return total.team if total.known else message("usage.unknown_team", team=total.team)
+    return message("usage.no_team", user=total.user or "?")
 
 
 def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
     """Return (head, rows) of texts; by team and by cluster with budgets, one line for each thing that is counted."""
     keys = KEYS[by]
     sums = usage.sums(*keys)
-    noted = any(_note(each) for each in sums)
+    noted = any(_note(total) for total in sums)
     budgeted = keys in ((), ("team",))
     last = ["basis", *(["note"] if noted else [])]
     middle = ["what", "used", "budget", "share", "left"] if budgeted else [f"kind_{kind}" for kind in _kinds(sums)]
     head = [*keys, "cluster", "jobs", *middle, *last]
     rows: list[list[str]] = []
-    for each in sums:
-        first = [_key(each, key) for key in keys] + [each.cluster or "–", str(each.jobs)]
-        end = [message(f"usage.basis_{each.basis}") if each.basis else "–", *([_note(each)] if noted else [])]
+    for total in sums:
+        first = [_key(total, key) for key in keys] + [total.cluster or "–", str(total.jobs)]
+        end = [message(f"usage.basis_{total.basis}") if total.basis else "–", *([_note(total)] if noted else [])]
         if budgeted:
-            rows += [[*first, *_budgeted(amount), *end] for amount in each.amounts]
+            rows += [[*first, *_budgeted(amount), *end] for amount in total.amounts]
         else:
-            cells = [f"{each.spent.of(kind):.3f}" for kind in _kinds(sums)]
+            cells = [f"{total.spent.of(kind):.3f}" for kind in _kinds(sums)]
             rows.append([*first, *cells, *end])
     names = [message(f"usage.{name}" if name.startswith("kind_") else f"usage.head_{name}") for name in head]
     return names, rows
@@ -94,9 +94,9 @@ def notes(usage: Usage) -> list[str]:
     """Return what has to be said below a table."""
     sums = usage.sums()
     texts = [message("usage.zone", zone=usage.zone)]
-    if any(each.basis in ("limit", "mixed") for each in sums) and any("limit" in row.bases for row in usage.rows):
+    if any(total.basis in ("limit", "mixed") for total in sums) and any("limit" in row.bases for row in usage.rows):
         texts.append(message("usage.limited"))
-    if any(each.unclear for each in sums):
+    if any(total.unclear for total in sums):
         texts.append(message("usage.unclear"))
     if not usage.asked and usage.rows:
         texts.append(message("usage.by_markers"))
@@ -107,13 +107,13 @@ def notes(usage: Usage) -> list[str]:
 
 def _kinds(sums: list[Sum]) -> list[str]:
     """Return what some sum has something of: node-hours always."""
-    return [kind for kind in KINDS if kind == "node_hours" or any(each.spent.of(kind) > 0 for each in sums)]
+    return [kind for kind in KINDS if kind == "node_hours" or any(total.spent.of(kind) > 0 for total in sums)]
 
 
-def _key(each: Sum, key: str) -> str:
+def _key(total: Sum, key: str) -> str:
     if key == "team":
-        return team_name(each)
-    return str(getattr(each, key) or "–")
+        return team_name(total)
+    return str(getattr(total, key) or "–")
 
 
 def _budgeted(amount: Amount) -> list[str]:
@@ -125,32 +125,32 @@ def _budgeted(amount: Amount) -> list[str]:
     return [kind, number(amount.used), number(amount.budget), share, number(amount.left)]
 
 
-def _note(each: Sum) -> str:
-    parts = (("running", each.running), ("no_end", each.no_end), ("unclear", each.unclear))
+def _note(total: Sum) -> str:
+    parts = (("running", total.running), ("no_end", total.no_end), ("unclear", total.unclear))
     return ", ".join(message(f"usage.note_{name}", count=count) for name, count in parts if count)
 
 
 def _values(usage: Usage, by: str) -> list[dict[str, Any]]:
-    return [_value(each) for each in usage.sums(*KEYS[by])]
+    return [_value(total) for total in usage.sums(*KEYS[by])]
 
 
-def _value(each: Sum) -> dict[str, Any]:
+def _value(total: Sum) -> dict[str, Any]:
     return {
-        "team": each.team,
-        "in_event": each.known if each.team is not None else None,
-        "day": each.day,
-        "user": each.user,
-        "cluster": each.cluster or None,
-        "jobs": each.jobs,
-        "running": each.running,
-        "end_not_seen": each.no_end,
-        "unclear": each.unclear,
-        "node_hours": round(each.spent.node_hours, 6),
-        "gpu_hours": round(each.spent.gpu_hours, 6),
-        "tokens": None if each.spent.tokens is None else round(each.spent.tokens, 6),
-        "budget": {amount.kind: amount.budget for amount in each.amounts if amount.budget is not None},
-        "left": {amount.kind: round(amount.left, 6) for amount in each.amounts if amount.left is not None},
-        "basis": each.basis or None,
+        "team": total.team,
+        "in_event": total.known if total.team is not None else None,
+        "day": total.day,
+        "user": total.user,
+        "cluster": total.cluster or None,
+        "jobs": total.jobs,
+        "running": total.running,
+        "end_not_seen": total.no_end,
+        "unclear": total.unclear,
+        "node_hours": round(total.spent.node_hours, 6),
+        "gpu_hours": round(total.spent.gpu_hours, 6),
+        "tokens": None if total.spent.tokens is None else round(total.spent.tokens, 6),
+        "budget": {amount.kind: amount.budget for amount in total.amounts if amount.budget is not None},
+        "left": {amount.kind: round(amount.left, 6) for amount in total.amounts if amount.left is not None},
+        "basis": total.basis or None,
     }
 
 

@@ -73,13 +73,13 @@ class Sum:
     @property
     def amounts(self) -> tuple[Amount, ...]:
         """What was used of each thing that this cluster knows or that has a budget: node-hours always."""
-        found = []
+        amounts = []
         for kind in KINDS:
             limit = getattr(self.budget, kind) if self.budget is not None else None
-            told = kind == "node_hours" or self.spent.of(kind) > 0 or limit is not None
-            if told or (kind == "tokens" and self.spent.tokens is not None):
-                found.append(Amount(kind, self.spent.of(kind), limit))
-        return tuple(found)
+            counted = kind == "node_hours" or self.spent.of(kind) > 0 or limit is not None
+            if counted or (kind == "tokens" and self.spent.tokens is not None):
+                amounts.append(Amount(kind, self.spent.of(kind), limit))
+        return tuple(amounts)
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,13 @@ class Usage:
             for name in self._event_clusters():
                 if name or (team is not None and not used):
                     groups.setdefault((team, None, None, name), [])
-        made = [self._sum(team, day, user, str(cluster), rows) for (team, day, user, cluster), rows in groups.items()]
+        sums = [self._sum(team, day, user, str(cluster), rows) for (team, day, user, cluster), rows in groups.items()]
         order = {team: number for number, team in enumerate(self.teams)}
         return sorted(
-            made,
-            key=lambda each: (
-                order.get(each.team or "", len(order)), not each.team, each.team or "", each.day or "", each.user or "",
-                each.cluster,
+            sums,
+            key=lambda part: (
+                order.get(part.team or "", len(order)), not part.team, part.team or "", part.day or "", part.user or "",
+                part.cluster,
             ),
         )  # fmt: skip
 
@@ -229,11 +229,11 @@ def usage(
     more: list[str] = []
     projects, problems = find_projects(event_folder, event, folders, strays=more)
     reads, silent = read_uses(projects, bounds_of(event_folder, event, folders), now=moment, ask=ask, load=load)
-    runs = tuple(each for read in reads for each in read.counted)
-    twice = counted_twice((each.key, each.use) for each in runs)
+    runs = tuple(run for read in reads for run in read.counted)
+    twice = counted_twice((run.key, run.use) for run in runs)
     doubled = [message("usage.twice", run=key.rpartition("//")[2], other=other) for key, other in twice.items()]
-    told = [text for read in reads for text in read.problems]
-    found = Usage(
+    texts = [text for read in reads for text in read.problems]
+    usage = Usage(
         runs=runs,
         event=event,
         profiles=_profiles(event_folder, projects),
@@ -248,7 +248,7 @@ def usage(
         twice=twice,
     )
     odd = [text for read in reads for text in (*_odd(read, moment), *_doubted(read))]
-    return replace(found, problems=tuple(dict.fromkeys([*problems, *more, *told, *odd, *doubled, *silent])))
+    return replace(usage, problems=tuple(dict.fromkeys([*problems, *more, *texts, *odd, *doubled, *silent])))
 
 
 class Ledger:
@@ -259,8 +259,8 @@ class Ledger:
         self._members = Members(source.event)
         self._profiles = _profiles(source.event_folder, source.projects)
         self._projects = {str(project.path): project for project in source.projects}
-        known = source.doubles
-        self._twice = doubles_of(source.entries) if known is None else known
+        doubles = source.doubles
+        self._twice = doubles_of(source.entries) if doubles is None else doubles
 
     def of(self, runs: "Iterable[RunEntry]") -> Usage:
         """Return what these runs used, each job counted once among all runs of the index."""
@@ -291,16 +291,16 @@ def _odd(read: ProjectUses, now: float) -> list[str]:
 
 def _doubted(read: ProjectUses) -> list[str]:
     """Return which runs name jobs that the scheduler's accounting shows as others', or does not show as theirs."""
-    found = [(use, use.doubt) for use in read.uses if use.doubt is not None]
-    told = [(use, word, who) for use, (word, who) in found if word in NOT_THE_RUNS]
+    doubts = [(use, use.doubt) for use in read.uses if use.doubt is not None]
+    claims = [(use, word, owner) for use, (word, owner) in doubts if word in NOT_THE_RUNS]
     texts = [
-        message(f"usage.job_{word}", run=use.id, job=printable(use.job_id), who=who)
-        for use, word, who in told[:LISTED_ONE_BY_ONE]
+        message(f"usage.job_{word}", run=use.id, job=printable(use.job_id), who=owner)
+        for use, word, owner in claims[:LISTED_ONE_BY_ONE]
     ]
-    if len(told) > LISTED_ONE_BY_ONE:
-        texts.append(message("usage.odd_more", count=len(told) - LISTED_ONE_BY_ONE, folder=read.project.path))
-    if len(told) < len(found):
-        texts.append(message("usage.job_untold", count=len(found) - len(told), folder=read.project.path))
+    if len(claims) > LISTED_ONE_BY_ONE:
+        texts.append(message("usage.odd_more", count=len(claims) - LISTED_ONE_BY_ONE, folder=read.project.path))
+    if len(claims) < len(doubts):
+        texts.append(message("usage.job_untold", count=len(doubts) - len(claims), folder=read.project.path))
     return texts
 
 

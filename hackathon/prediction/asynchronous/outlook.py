@@ -97,30 +97,30 @@ class AsyncPrediction:
 
 def predict(source: OneWorker, workers: Sequence[int], target: float | None = None) -> AsyncPrediction:
     """Return the statistics with each count of workers, in ascending order, and the best count for a batch."""
-    outlooks = [_outlook(source, each) for each in sorted(set(workers))]
-    possible = [each for each in outlooks if "few_samples" not in each.warnings]
+    outlooks = [_outlook(source, count) for count in sorted(set(workers))]
+    possible = [outlook for outlook in outlooks if "few_samples" not in outlook.warnings]
     chosen = nearest = None
     if target is not None and possible:
-        near = [each for each in possible if abs(each.batch / target - 1) <= TOLERANCE]
-        chosen = min(near, key=lambda each: each.sweep_seconds).workers if near else None
-        nearest = min(possible, key=lambda each: abs(each.batch / target - 1)).workers
-    found = AsyncPrediction(source, outlooks, target, chosen, nearest)
-    return replace(found, json=_json(found))
+        near = [outlook for outlook in possible if abs(outlook.batch / target - 1) <= TOLERANCE]
+        chosen = min(near, key=lambda outlook: outlook.sweep_seconds).workers if near else None
+        nearest = min(possible, key=lambda outlook: abs(outlook.batch / target - 1)).workers
+    prediction = AsyncPrediction(source, outlooks, target, chosen, nearest)
+    return replace(prediction, json=_json(prediction))
 
 
 def _outlook(source: OneWorker, workers: int) -> WorkersOutlook:
     timings = replace(source.timings, gradients=min(source.timings.gradients, MOST_GRADIENTS))
-    made = [simulate(timings, workers, seed) for seed in SEEDS]
-    rate = fmean(each.rate for each in made)
+    simulations = [simulate(timings, workers, seed) for seed in SEEDS]
+    rate = fmean(simulation.rate for simulation in simulations)
     batches, staleness = Counts(), Counts()
-    for each in made:
-        batches.values.update(each.batches.values)
-        staleness.values.update(each.staleness.values)
+    for simulation in simulations:
+        batches.values.update(simulation.batches.values)
+        staleness.values.update(simulation.staleness.values)
     formula = closed_form(timings, workers)
-    measured = [each for each in source.measured if each.workers == workers]
-    told = {
-        "runs": float(len(measured)), "sweep_seconds": median(each.sweep_seconds for each in measured),
-        "batch": median(each.batch for each in measured), "staleness": median(each.staleness for each in measured),
+    measured = [run for run in source.measured if run.workers == workers]
+    summary = {
+        "runs": float(len(measured)), "sweep_seconds": median(run.sweep_seconds for run in measured),
+        "batch": median(run.batch for run in measured), "staleness": median(run.staleness for run in measured),
     } if measured else None  # fmt: skip
     return WorkersOutlook(
         workers=workers,
@@ -129,54 +129,54 @@ def _outlook(source: OneWorker, workers: int) -> WorkersOutlook:
         batch=timings.batch * batches.mean,
         batches=batches,
         staleness=staleness,
-        update_load=min(1.0, fmean(each.update_load for each in made)),
-        link_load=min(1.0, fmean(each.link_load for each in made)),
+        update_load=min(1.0, fmean(simulation.update_load for simulation in simulations)),
+        link_load=min(1.0, fmean(simulation.link_load for simulation in simulations)),
         formula={
             "sweep_seconds": timings.gradients_per_epoch / formula.rate, "batch": timings.batch * formula.batch,
             "staleness": formula.staleness,
         },
-        measured=told,
-        warnings=tuple(_warnings(source, workers, made, batches, measured=bool(measured))),
+        measured=summary,
+        warnings=tuple(_warnings(source, workers, simulations, batches, measured=bool(measured))),
     )  # fmt: skip
 
 
 def _warnings(
-    source: OneWorker, workers: int, made: Sequence[Simulated], batches: Counts, *, measured: bool
+    source: OneWorker, workers: int, simulations: Sequence[Simulated], batches: Counts, *, measured: bool
 ) -> list[str]:
     """Return what is to be said beside a prediction."""
     timings = source.timings
-    found = []
-    largest = max((each.workers for each in source.measured), default=1)
+    warnings = []
+    largest = max((run.workers for run in source.measured), default=1)
     if not measured and workers > largest:
-        found.append("extrapolated")
+        warnings.append("extrapolated")
     if workers * timings.batch > timings.epoch_samples:
-        found.append("few_samples")
-    if fmean(each.update_load for each in made) >= BUSY:
-        found.append("update_full")
-    if fmean(each.link_load for each in made) >= BUSY:
-        found.append("link_full")
-    if timings.bound is None and fmean(each.held for each in made) > HELD:
-        found.append("held_back")
+        warnings.append("few_samples")
+    if fmean(simulation.update_load for simulation in simulations) >= BUSY:
+        warnings.append("update_full")
+    if fmean(simulation.link_load for simulation in simulations) >= BUSY:
+        warnings.append("link_full")
+    if timings.bound is None and fmean(simulation.held for simulation in simulations) > HELD:
+        warnings.append("held_back")
     adding = timings.add * batches.mean
     if batches.mean > source.most_gradients and adding > ADDING * (timings.update.mean + adding):
-        found.append("large_updates")
-    return found
+        warnings.append("large_updates")
+    return warnings
 
 
-def _json(found: AsyncPrediction) -> dict[str, Any]:
-    timings = found.source.timings
+def _json(prediction: AsyncPrediction) -> dict[str, Any]:
+    timings = prediction.source.timings
     return {
         "schema_version": SCHEMA_VERSION,
-        "run": found.source.run,
+        "run": prediction.source.run,
         "timings": {
             "compute_seconds": timings.compute.mean, "compute_deviation": timings.compute.deviation,
             "latency_seconds": timings.latency, "transfer_seconds": timings.transfer.mean,
             "update_seconds": timings.update.mean, "add_seconds": timings.add, "batch_size": timings.batch,
             "epoch_samples": timings.epoch_samples, "gradients": timings.gradients, "staleness_bound": timings.bound,
         },
-        "target_batch": found.target,
-        "predictions": [each.to_json(timings.batch) for each in found.outlooks],
-        "chosen": found.chosen,
-        "nearest": found.nearest,
-        "measured": [vars(each) for each in sorted(found.source.measured, key=lambda each: each.workers)],
+        "target_batch": prediction.target,
+        "predictions": [outlook.to_json(timings.batch) for outlook in prediction.outlooks],
+        "chosen": prediction.chosen,
+        "nearest": prediction.nearest,
+        "measured": [vars(run) for run in sorted(prediction.source.measured, key=lambda run: run.workers)],
     }  # fmt: skip

@@ -45,11 +45,11 @@ class Counts:
 
     def percentile(self, percent: float) -> int:
         """Return the smallest value that so many per cent of all do not exceed."""
-        wanted = percent / 100 * sum(self.values.values())
-        seen = 0
+        target = percent / 100 * sum(self.values.values())
+        count = 0
         for value in sorted(self.values):
-            seen += self.values[value]
-            if seen >= wanted - 1e-9:
+            count += self.values[value]
+            if count >= target - 1e-9:
                 return value
         return self.largest
 

@@ -48,19 +48,19 @@ def _newest(own: Sequence[RunEntry]) -> RunEntry:
 
 def _named(own: Sequence[RunEntry], runs: Sequence[RunEntry], name: str) -> RunEntry:
     for some in (own, runs):
-        found = [run for run in some if name in run.id]
-        exact = [run for run in found if run.id == name]
-        if len(exact or found) == 1:
-            return (exact or found)[0]
-        if found:
-            raise RequestError("asynchronous.several_runs", name=name, count=len(found))
+        matches = [run for run in some if name in run.id]
+        exact = [run for run in matches if run.id == name]
+        if len(exact or matches) == 1:
+            return (exact or matches)[0]
+        if matches:
+            raise RequestError("asynchronous.several_runs", name=name, count=len(matches))
     raise RequestError("asynchronous.no_such_run", name=name)
 
 
 def _measured(run: RunEntry, runs: Sequence[RunEntry]) -> list[MeasuredRun]:
     """Return what runs of the same program and settings measured on the same cluster with several workers."""
     mine = dict(run.numbers)
-    found = []
+    measurements = []
     for other in runs:
         numbers = dict(other.numbers)
         workers = numbers.get(WORKERS)
@@ -70,5 +70,5 @@ def _measured(run: RunEntry, runs: Sequence[RunEntry]) -> list[MeasuredRun]:
             continue
         values = [numbers.get(key, -1.0) for key in RESULTS]
         if all(0 <= value < 1e12 for value in values):
-            found.append(MeasuredRun(int(workers), *values))
-    return found
+            measurements.append(MeasuredRun(int(workers), *values))
+    return measurements

@@ -72,8 +72,8 @@ _Spent = dict[str, tuple[int, float]]
 def _mean(spent: Iterator[_Spent], times: Mapping[int, RankTime], most: int | None = SHOWN) -> list[Activity]:
     calls: dict[str, float] = {}
     seconds: dict[str, float] = {}
-    for each, time in zip(spent, times.values(), strict=True):
-        for name, (count, took) in each.items():
+    for amounts, time in zip(spent, times.values(), strict=True):
+        for name, (count, took) in amounts.items():
             calls[name] = calls.get(name, 0.0) + count / len(time.steps) / len(times)
             seconds[name] = seconds.get(name, 0.0) + took / len(time.steps) / len(times)
     order = sorted(seconds, key=lambda name: -seconds[name])[:most]
@@ -87,7 +87,7 @@ def _window(time: RankTime) -> tuple[float, float]:
 def _own_time(trace: Trace, time: RankTime) -> _Spent:
     """Return the time of each operator without those that it calls: those within it on the same thread."""
     begin, end = _window(time)
-    found: dict[int, list[float]] = {}
+    totals: dict[int, list[float]] = {}
     lanes: dict[int, list[int]] = {}
     for number in trace.of(Kind.OPERATOR, Kind.BLOCKING):
         if begin <= trace.begins[number] < end:
@@ -99,47 +99,47 @@ def _own_time(trace: Trace, time: RankTime) -> _Spent:
             while open_ones and trace.ends[open_ones[-1]] <= trace.begins[number]:
                 open_ones.pop()
             took = trace.ends[number] - trace.begins[number]
-            entry = found.setdefault(trace.name_of[number], [0, 0.0])
+            entry = totals.setdefault(trace.name_of[number], [0, 0.0])
             entry[0] += 1
             entry[1] += took
             if open_ones:
                 outer = open_ones[-1]
                 inside = min(trace.ends[number], trace.ends[outer]) - trace.begins[number]
-                found[trace.name_of[outer]][1] -= inside
+                totals[trace.name_of[outer]][1] -= inside
             open_ones.append(number)
-    return {trace.names[name]: (int(count), max(0.0, took) / SECOND) for name, (count, took) in found.items()}
+    return {trace.names[name]: (int(count), max(0.0, took) / SECOND) for name, (count, took) in totals.items()}
 
 
 def _kernel_time(trace: Trace, time: RankTime) -> _Spent:
     begin, end = _window(time)
-    found: _Spent = {}
+    totals: _Spent = {}
     for number in trace.of(Kind.KERNEL):
         if begin <= trace.begins[number] < end:
-            count, took = found.get(trace.name(number), (0, 0.0))
-            found[trace.name(number)] = count + 1, took + (trace.ends[number] - trace.begins[number]) / SECOND
-    return found
+            count, took = totals.get(trace.name(number), (0, 0.0))
+            totals[trace.name(number)] = count + 1, took + (trace.ends[number] - trace.begins[number]) / SECOND
+    return totals
 
 
 def gaps(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> list[Gap]:
     """Return the longest gaps of all ranks: the moments that are the host's."""
-    found: list[tuple[float, int, TraceStep, float]] = []
+    longest: list[tuple[float, int, TraceStep, float]] = []
     for rank, time in times.items():
         begins = [step.begin for step in time.steps]
         inside = within(time.parts["host"], [(step.begin, step.end) for step in time.steps])
         all_of_rank = (
             (end - begin, rank, time.steps[bisect_right(begins, begin) - 1], begin) for begin, end in inside
         )  # fmt: skip
-        found = heapq.nlargest(SHOWN, [*found, *heapq.nlargest(SHOWN, all_of_rank, key=_took)], key=_took)
-    around = {rank: _main_operators(traces[rank]) for rank in {rank for _, rank, _, _ in found}}
-    made = []
-    for took, rank, step, begin in found:
+        longest = heapq.nlargest(SHOWN, [*longest, *heapq.nlargest(SHOWN, all_of_rank, key=_took)], key=_took)
+    around = {rank: _main_operators(traces[rank]) for rank in {rank for _, rank, _, _ in longest}}
+    rows = []
+    for took, rank, step, begin in longest:
         began, ended = around[rank]
         after = bisect_right(ended, (begin + 1e-3, "\U0010ffff"))
         before = bisect_left(began, (begin + took - 1e-3, ""))
         left = ended[after - 1][1] if after else ""
         right = began[before][1] if before < len(began) else ""
-        made.append(Gap(rank, step.number, (begin - step.begin) / SECOND, took / SECOND, left, right))
-    return made
+        rows.append(Gap(rank, step.number, (begin - step.begin) / SECOND, took / SECOND, left, right))
+    return rows
 
 
 def _took(gap: tuple[float, int, TraceStep, float]) -> float:

@@ -43,18 +43,18 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
     """
     by_key: dict[tuple[int, str, str, str, int], dict[int, list[Collective]]] = {}
     for rank, trace in traces.items():
-        for each, step in _with_steps(trace):
-            key = (step, each.group, each.ranks, each.what, each.members or len(traces))
-            by_key.setdefault(key, {}).setdefault(rank, []).append(each)
-    found = []
+        for collective, step in _with_steps(trace):
+            key = (step, collective.group, collective.ranks, collective.what, collective.members or len(traces))
+            by_key.setdefault(key, {}).setdefault(rank, []).append(collective)
+    pairs = []
     for (_, _, _, _, members), by_rank in by_key.items():
-        if len(by_rank) == members and len({len(each) for each in by_rank.values()}) == 1:
+        if len(by_rank) == members and len({len(collectives) for collectives in by_rank.values()}) == 1:
             rows = zip(*by_rank.values(), strict=True)
-            found += [dict(zip(by_rank, row, strict=True)) for row in rows]
+            pairs += [dict(zip(by_rank, row, strict=True)) for row in rows]
     plain, near = _plain(traces), _least_distance(traces) / 2
     return [
         pair
-        for pair in found
+        for pair in pairs
         if _is_placed(pair)
         or (_overlap(pair, plain) if _on_one_host(pair, traces) else _end_together(pair, plain, near))
     ]
@@ -62,12 +62,12 @@ def matched(traces: Mapping[int, Trace]) -> list[dict[int, Collective]]:
 
 def _is_placed(pair: Mapping[int, Collective]) -> bool:
     """Return whether the step of each part is known."""
-    return all(each.launched is not None or not each.on_device for each in pair.values())
+    return all(part.launched is not None or not part.on_device for part in pair.values())
 
 
 def _overlap(pair: Mapping[int, Collective], plain: Mapping[int, float]) -> bool:
-    begins = [each.begin + plain[rank] for rank, each in pair.items()]
-    return max(begins) <= min(each.end + plain[rank] for rank, each in pair.items())
+    begins = [part.begin + plain[rank] for rank, part in pair.items()]
+    return max(begins) <= min(part.end + plain[rank] for rank, part in pair.items())
 
 
 def _on_one_host(pair: Mapping[int, Collective], traces: Mapping[int, Trace]) -> bool:
@@ -77,14 +77,14 @@ def _on_one_host(pair: Mapping[int, Collective], traces: Mapping[int, Trace]) ->
 
 def _end_together(pair: Mapping[int, Collective], plain: Mapping[int, float], near: float) -> bool:
     """Return whether the ends differ by less than some microseconds, whatever the clocks of the hosts are."""
-    ends = [each.end + plain[rank] for rank, each in pair.items()]
+    ends = [part.end + plain[rank] for rank, part in pair.items()]
     return max(ends) - min(ends) < near
 
 
 def _least_distance(traces: Mapping[int, Trace]) -> float:
     """Return the microseconds between the ends of two collectives of a rank that follow each other, the least."""
-    ends = (sorted(each.end for each in trace.collectives) for trace in traces.values())
-    return min((then - end for each in ends for end, then in pairwise(each) if then > end), default=0.0)
+    ends = (sorted(collective.end for collective in trace.collectives) for trace in traces.values())
+    return min((then - end for moments in ends for end, then in pairwise(moments) if then > end), default=0.0)
 
 
 def _plain(traces: Mapping[int, Trace]) -> dict[int, float]:
@@ -99,15 +99,15 @@ def _with_steps(trace: Trace) -> list[tuple[Collective, int]]:
     Without steps all are in one.
     """
     if not trace.steps:
-        return [(each, 0) for each in trace.collectives]
-    found = []
+        return [(collective, 0) for collective in trace.collectives]
+    pairs = []
     begins = [step.begin for step in trace.steps]
-    for each in trace.collectives:
-        at = each.begin if each.launched is None else each.launched
-        place = bisect_right(begins, at) - 1
-        if place >= 0 and at < trace.steps[place].end:
-            found.append((each, trace.steps[place].number))
-    return found
+    for collective in trace.collectives:
+        at = collective.begin if collective.launched is None else collective.launched
+        index = bisect_right(begins, at) - 1
+        if index >= 0 and at < trace.steps[index].end:
+            pairs.append((collective, trace.steps[index].number))
+    return pairs
 
 
 def clocks(traces: Mapping[int, Trace], pairs: Matched) -> dict[int, Clock]:
@@ -118,23 +118,23 @@ def clocks(traces: Mapping[int, Trace], pairs: Matched) -> dict[int, Clock]:
     reference = traces[first]
     plain = _plain(traces)
     shifts: dict[str, tuple[float, float]] = {}
-    found: dict[int, Clock] = {}
+    by_rank: dict[int, Clock] = {}
     for rank, trace in traces.items():
         if trace.host == reference.host and (trace.host or rank == first):
-            found[rank] = Clock(plain[rank], SAME_HOST)
+            by_rank[rank] = Clock(plain[rank], SAME_HOST)
             continue
         host = trace.host or f"rank {rank}"
         if host not in shifts:
-            members = [each for each, other in traces.items() if (other.host or f"rank {each}") == host]
+            members = [member for member, other in traces.items() if (other.host or f"rank {member}") == host]
             differences = _differences(members, first, reference, traces, plain, pairs)
             if len(differences) < ENOUGH:
-                found[rank] = Clock(plain[rank], UNALIGNED)
+                by_rank[rank] = Clock(plain[rank], UNALIGNED)
                 continue
             middle = median(differences)
-            shifts[host] = middle, median(abs(each - middle) for each in differences)
+            shifts[host] = middle, median(abs(difference - middle) for difference in differences)
         shift, spread = shifts[host]
-        found[rank] = Clock(plain[rank] + shift, BY_COLLECTIVES, spread)
-    return found
+        by_rank[rank] = Clock(plain[rank] + shift, BY_COLLECTIVES, spread)
+    return by_rank
 
 
 def _differences(
@@ -147,13 +147,13 @@ def _differences(
 ) -> list[float]:
     """Return by how much a host's clock is behind the first one's, once for each collective that both ended."""
     near = [rank for rank, trace in traces.items() if trace.host == reference.host] if reference.host else [first]
-    found = []
+    differences = []
     for pair in pairs:
-        here = [pair[rank].end + plain[rank] for rank in near if rank in pair]
-        there = [pair[rank].end + plain[rank] for rank in members if rank in pair]
-        if here and there and next(iter(pair.values())).together:
-            found.append(median(here) - median(there))
-    return found
+        base = [pair[rank].end + plain[rank] for rank in near if rank in pair]
+        host = [pair[rank].end + plain[rank] for rank in members if rank in pair]
+        if base and host and next(iter(pair.values())).together:
+            differences.append(median(base) - median(host))
+    return differences
 
 
 def comparable(

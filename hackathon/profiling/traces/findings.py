@@ -68,20 +68,20 @@ class ProfileFinding:
 
 def findings(times: Mapping[int, RankTime], framework: str = "") -> list[ProfileFinding]:
     """Return what stands out, the largest share first; `framework`: of the program, empty for torch."""
-    if any(each.unknown or each.off_pace for each in times.values()):
+    if any(time.unknown or time.off_pace for time in times.values()):
         return []
-    data = {rank: each.parts["data"] for rank, each in times.items()}
-    loading = sum(length(within(each, times[rank].loading)) for rank, each in data.items())
-    copying = sum(length(without(each, times[rank].loading)) for rank, each in data.items())
-    host = {rank: each.parts["host"] for rank, each in times.items()}
-    communication = {rank: each.parts["communication"] for rank, each in times.items()}
-    found = [
+    data = {rank: time.parts["data"] for rank, time in times.items()}
+    loading = sum(length(within(moments, times[rank].loading)) for rank, moments in data.items())
+    copying = sum(length(without(moments, times[rank].loading)) for rank, moments in data.items())
+    host = {rank: time.parts["host"] for rank, time in times.items()}
+    communication = {rank: time.parts["communication"] for rank, time in times.items()}
+    candidates = [
         *_everywhere(times, "copies" if copying > loading else "loader", data, DATA),
         *_everywhere(times, "host-bound", host, HOST),
         *_everywhere(times, "communication", communication, COMMUNICATION),
         *_late(times),
     ]
-    return sorted((replace(each, framework=framework) for each in found), key=lambda each: -each.share)
+    return sorted((replace(finding, framework=framework) for finding in candidates), key=lambda finding: -finding.share)
 
 
 def _everywhere(
@@ -91,13 +91,13 @@ def _everywhere(
 
     What one rank alone has is what makes that rank late, and is told there.
     """
-    if not times or any(each.reason and name in ("host-bound", "communication") for each in times.values()):
+    if not times or any(time.reason and name in ("host-bound", "communication") for time in times.values()):
         return []
-    if not all(_is_above(list(_by_step(each, moments[rank]).values()), limit) for rank, each in times.items()):
+    if not all(_is_above(list(_by_step(time, moments[rank]).values()), limit) for rank, time in times.items()):
         return []
-    spent = {rank: length(each) / SECOND for rank, each in moments.items()}
-    share = fmean(spent[rank] / each.seconds for rank, each in times.items())
-    milliseconds = 1e3 * fmean(spent[rank] / len(each.steps) for rank, each in times.items())
+    spent = {rank: length(intervals) / SECOND for rank, intervals in moments.items()}
+    share = fmean(spent[rank] / time.seconds for rank, time in times.items())
+    milliseconds = 1e3 * fmean(spent[rank] / len(time.steps) for rank, time in times.items())
     return [ProfileFinding(name, share, {"milliseconds": f"{milliseconds:.3g}"})]
 
 
@@ -125,35 +125,37 @@ def late_rank(times: Mapping[int, RankTime]) -> tuple[int, float] | None:
     best: tuple[int, float] | None = None
     for rank, time in times.items():
         own = _by_step(time, time.parts["waiting"])
-        others = [each for number, each in times.items() if number != rank]
-        if not others or any(each.reason or each.unknown or each.off_pace for each in times.values()):
+        peers = [peer for number, peer in times.items() if number != rank]
+        if not peers or any(time.reason or time.unknown or time.off_pace for time in times.values()):
             return None
-        waits = [_by_step(each, each.waiting_for.get(rank, [])) for each in others]
+        waits = [_by_step(peer, peer.waiting_for.get(rank, [])) for peer in peers]
         steps = set(own).intersection(*map(set, waits))
-        net = [fmean(each[step] for each in waits) - own[step] for step in steps]
+        net = [fmean(wait[step] for wait in waits) - own[step] for step in steps]
         if len(net) >= FEWEST and _is_above(net, LATE):
-            share = fmean(fmean(each[step] for each in waits) for step in steps)
-            best = max([each for each in (best, (rank, share)) if each], key=lambda each: each[1])
+            share = fmean(fmean(wait[step] for wait in waits) for step in steps)
+            best = max(
+                [candidate for candidate in (best, (rank, share)) if candidate], key=lambda candidate: candidate[1]
+            )
     return best
 
 
 def _late(times: Mapping[int, RankTime]) -> list[ProfileFinding]:
-    found = late_rank(times)
-    if found is None:
+    latest = late_rank(times)
+    if latest is None:
         return []
-    rank, share = found
+    rank, share = latest
     time = times[rank]
 
-    def spent(each: RankTime, part: str) -> float:
-        return each.spent(part) / len(each.steps)
+    def spent(time: RankTime, part: str) -> float:
+        return time.spent(part) / len(time.steps)
 
     more = {
-        part: spent(time, part) - fmean(spent(each, part) for number, each in times.items() if number != rank)
+        part: spent(time, part) - fmean(spent(peer, part) for number, peer in times.items() if number != rank)
         for part in PARTS
         if part not in ("waiting", "communication")
     }
     part = max(more, key=more.__getitem__)
-    mean = fmean(each.seconds / len(each.steps) for number, each in times.items() if number != rank)
+    mean = fmean(peer.seconds / len(peer.steps) for number, peer in times.items() if number != rank)
     values = {
         "rank": rank, "milliseconds": f"{1e3 * share * mean:.3g}", "part": part if more[part] > 0 else "",
         "more": f"{1e3 * more[part]:.3g}",

@@ -8,48 +8,48 @@ Intervals = list[Interval]
 
 def union(intervals: Iterable[Interval]) -> Intervals:
     """Return the moments that lie in any of some intervals, in whatever order they come; empty ones are dropped."""
-    found: Intervals = []
-    for begin, end in sorted(each for each in intervals if each[0] < each[1]):
-        if found and begin <= found[-1][1]:
-            if end > found[-1][1]:
-                found[-1] = found[-1][0], end
+    moments: Intervals = []
+    for begin, end in sorted(interval for interval in intervals if interval[0] < interval[1]):
+        if moments and begin <= moments[-1][1]:
+            if end > moments[-1][1]:
+                moments[-1] = moments[-1][0], end
         else:
-            found.append((begin, end))
-    return found
+            moments.append((begin, end))
+    return moments
 
 
-def within(intervals: Sequence[Interval], others: Sequence[Interval]) -> Intervals:
+def within(intervals: Sequence[Interval], windows: Sequence[Interval]) -> Intervals:
     """Return the moments that lie in both sets."""
-    found: Intervals = []
+    moments: Intervals = []
     first = second = 0
-    while first < len(intervals) and second < len(others):
-        begin = max(intervals[first][0], others[second][0])
-        end = min(intervals[first][1], others[second][1])
+    while first < len(intervals) and second < len(windows):
+        begin = max(intervals[first][0], windows[second][0])
+        end = min(intervals[first][1], windows[second][1])
         if begin < end:
-            found.append((begin, end))
-        if intervals[first][1] < others[second][1]:
+            moments.append((begin, end))
+        if intervals[first][1] < windows[second][1]:
             first += 1
         else:
             second += 1
-    return found
+    return moments
 
 
-def without(intervals: Sequence[Interval], others: Sequence[Interval]) -> Intervals:
+def without(intervals: Sequence[Interval], excluded: Sequence[Interval]) -> Intervals:
     """Return the moments of the first set that do not lie in the second."""
-    found: Intervals = []
+    moments: Intervals = []
     second = 0
     for begin, end in intervals:
-        while second < len(others) and others[second][1] <= begin:
+        while second < len(excluded) and excluded[second][1] <= begin:
             second += 1
         number = second
-        while number < len(others) and others[number][0] < end:
-            if begin < others[number][0]:
-                found.append((begin, others[number][0]))
-            begin = max(begin, others[number][1])
+        while number < len(excluded) and excluded[number][0] < end:
+            if begin < excluded[number][0]:
+                moments.append((begin, excluded[number][0]))
+            begin = max(begin, excluded[number][1])
             number += 1
         if begin < end:
-            found.append((begin, end))
-    return found
+            moments.append((begin, end))
+    return moments
 
 
 def length(intervals: Iterable[Interval]) -> float:
@@ -59,7 +59,7 @@ def length(intervals: Iterable[Interval]) -> float:
 
 def lengths(intervals: Sequence[Interval], windows: Sequence[Interval]) -> list[float]:
     """Return how much of a set of moments lies in each of some windows, which come in order and do not overlap."""
-    found = []
+    sums = []
     first = 0
     for begin, end in windows:
         while first < len(intervals) and intervals[first][1] <= begin:
@@ -68,5 +68,5 @@ def lengths(intervals: Sequence[Interval], windows: Sequence[Interval]) -> list[
         while number < len(intervals) and intervals[number][0] < end:
             inside += min(end, intervals[number][1]) - max(begin, intervals[number][0])
             number += 1
-        found.append(inside)
-    return found
+        sums.append(inside)
+    return sums

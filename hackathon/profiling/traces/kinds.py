@@ -84,10 +84,10 @@ def _range(name: str) -> Kind:
 
 def collective_of(name: str, arguments: dict[str, Any]) -> str:
     """Return what a collective does in one word of small letters (`allreduce`), empty when its name does not tell."""
-    told = arguments.get("Collective name")
-    found = _WHAT.search(told) if isinstance(told, str) else None
-    found = found or _WHAT.search(name)
-    return found.group().lower().replace("_", "") if found else ""
+    label = arguments.get("Collective name")
+    match = _WHAT.search(label) if isinstance(label, str) else None
+    match = match or _WHAT.search(name)
+    return match.group().lower().replace("_", "") if match else ""
 
 
 def uses_tensor_cores(kernel: str) -> bool:

@@ -74,8 +74,8 @@ def device_time(traces: Mapping[int, Trace], times: Mapping[int, RankTime]) -> D
     if total <= 0 or not seconds:
         return None
     first = sorted(seconds, key=lambda name: (-seconds[name], name))[:SHOWN]
-    told = tuple(DeviceOperator(name, count[name], seconds[name], seconds[name] / total) for name in first)
-    return DeviceTime(told, sum(seconds.values()) / total)
+    operators = tuple(DeviceOperator(name, count[name], seconds[name], seconds[name] / total) for name in first)
+    return DeviceTime(operators, sum(seconds.values()) / total)
 
 
 def owners(trace: Trace) -> dict[int, int]:
@@ -83,14 +83,14 @@ def owners(trace: Trace) -> dict[int, int]:
     by_id = {trace.link_of[number]: number for number in trace.of(Kind.OPERATOR) if trace.link_of[number] > 0}
     lanes = _lanes(trace)
     launches = _launches(trace)
-    found = {}
+    by_kernel = {}
     for kernel in trace.of(Kind.KERNEL):
         owner = by_id.get(trace.link_of[kernel], NOBODY)
         if owner == NOBODY:
             launch = launches.get(trace.correlation_of.get(kernel, 0))
             owner = _around(trace, lanes, launch) if launch is not None else NOBODY
-        found[kernel] = owner
-    return found
+        by_kernel[kernel] = owner
+    return by_kernel
 
 
 def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
@@ -102,17 +102,17 @@ def inclusive(trace: Trace, time: RankTime) -> dict[int, float]:
     if trace.remark:
         return {}
     begin, end = time.steps[0].begin, time.steps[-1].end
-    found, launched = owners(trace), _launches(trace)
-    earlier = _left_over(trace, found, launched)
+    by_kernel, launched = owners(trace), _launches(trace)
+    earlier = _left_over(trace, by_kernel, launched)
     total, owned = 0.0, {}
-    for kernel, owner in found.items():
+    for kernel, owner in by_kernel.items():
         launch = owner if owner != NOBODY else launched.get(trace.correlation_of.get(kernel, 0), kernel)
         if kernel not in earlier and begin <= trace.begins[launch] < end:
             total += trace.ends[kernel] - trace.begins[kernel]
             if owner != NOBODY:
                 owned[kernel] = owner
-    known = sum(trace.ends[kernel] - trace.begins[kernel] for kernel in owned)
-    if total <= 0 or known < NEARLY_ALL * total:
+    attributed = sum(trace.ends[kernel] - trace.begins[kernel] for kernel in owned)
+    if total <= 0 or attributed < NEARLY_ALL * total:
         return {}
     above = _above(trace)
     spent: dict[int, float] = {}
@@ -157,16 +157,16 @@ def _lanes(trace: Trace) -> dict[int, list[int]]:
 
 def _above(trace: Trace) -> dict[int, int]:
     """Return number of an operator → the one that calls it, of those that have one."""
-    found = {}
+    callers = {}
     for members in _lanes(trace).values():
         open_ones: list[int] = []
         for number in members:
             while open_ones and trace.ends[open_ones[-1]] <= trace.begins[number]:
                 open_ones.pop()
             if open_ones:
-                found[number] = open_ones[-1]
+                callers[number] = open_ones[-1]
             open_ones.append(number)
-    return found
+    return callers
 
 
 def _around(trace: Trace, lanes: Mapping[int, list[int]], launch: int) -> int:
@@ -176,8 +176,8 @@ def _around(trace: Trace, lanes: Mapping[int, list[int]], launch: int) -> int:
     """
     members = lanes.get(trace.lane_of[launch], [])
     at = trace.begins[launch]
-    place = bisect_right(members, at, key=lambda number: trace.begins[number])
-    for number in reversed(members[max(0, place - NEAR) : place]):
+    index = bisect_right(members, at, key=lambda number: trace.begins[number])
+    for number in reversed(members[max(0, index - NEAR) : index]):
         if trace.ends[number] >= at:
             return number
     return NOBODY

@@ -31,10 +31,10 @@ def write_merged(profile: Profile, target: Path) -> int:
     written.
     """
     shortest = _shortest(profile)
-    made = target.with_name(f".{target.name}.tmp")
+    draft = target.with_name(f".{target.name}.tmp")
     count = 0
     try:
-        with _opened(made, packed=target.name.endswith(".gz")) as stream:
+        with _opened(draft, packed=target.name.endswith(".gz")) as stream:
             stream.write('{"displayTimeUnit":"ms","traceEvents":[\n')
             for rank in profile.traces:
                 for event in _events(profile, rank, shortest):
@@ -42,12 +42,12 @@ def write_merged(profile: Profile, target: Path) -> int:
                     stream.write(json.dumps(event, separators=(",", ":")))
                     count += 1
             stream.write("\n]}\n")
-        made.replace(target)
+        draft.replace(target)
     except OSError as error:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise RequestError("profile.not_written", file=target, what=error.strerror or error) from error
     except BaseException:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
     return count
 
@@ -90,18 +90,18 @@ def _events(profile: Profile, rank: int, shortest: float) -> Iterator[dict[str, 
                 continue
             numbers[key] = rank * PROCESSES + len(numbers)
             yield _process_name(rank, numbers[key], trace, event)
-        kept = {
+        entry = {
             "ph": phase, "name": name, "pid": numbers[key], "tid": _thread(event.get("tid")),
             "ts": round(at - trace.origin + shift - begin, 3),
         }  # fmt: skip
         for word in ("cat", "args", "s", "bp"):
             if word in event:
-                kept[word] = _plain(event[word])
+                entry[word] = _plain(event[word])
         if phase == "X":
-            kept["dur"] = round(duration, 3)
+            entry["dur"] = round(duration, 3)
         if "id" in event:
-            kept["id"] = f"{rank}.{_whole(event['id'])}"
-        yield kept
+            entry["id"] = f"{rank}.{_whole(event['id'])}"
+        yield entry
 
 
 def _read(trace: Trace) -> Iterator[dict[str, Any]]:
@@ -121,8 +121,8 @@ def _process_name(rank: int, number: int, trace: Trace, event: Mapping[str, Any]
     category = str(event.get("cat", "")).lower()
     on_device = "stream" in mapping_of(event.get("args")) or category.startswith("gpu_") or category == "kernel"
     device = mapping_of(event.get("args")).get("device")
-    what = f"GPU {_whole(device)}" if on_device and device is not None else "GPU" if on_device else "CPU"
-    name = f"rank {rank} {what}" + (f" ({trace.host})" if trace.host else "")
+    processor = f"GPU {_whole(device)}" if on_device and device is not None else "GPU" if on_device else "CPU"
+    name = f"rank {rank} {processor}" + (f" ({trace.host})" if trace.host else "")
     return {"ph": "M", "name": "process_name", "pid": number, "tid": 0, "ts": 0, "args": {"name": name}}
 
 
@@ -132,8 +132,8 @@ def _thread(value: Any) -> Any:
 
 def _whole(value: Any) -> Any:
     """Return a number without the `.0` that reading gave it; other values as text."""
-    found = finite(value)
-    return str(value)[:100] if found is None else int(found) if found.is_integer() and abs(found) < 1e18 else found
+    number = finite(value)
+    return str(value)[:100] if number is None else int(number) if number.is_integer() and abs(number) < 1e18 else number
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
@@ -143,5 +143,5 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (dict, list)) and depth > DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {key: _plain(each, depth + 1) for key, each in value.items()}
-    return [_plain(each, depth + 1) for each in value] if isinstance(value, list) else value
+        return {key: _plain(member, depth + 1) for key, member in value.items()}
+    return [_plain(member, depth + 1) for member in value] if isinstance(value, list) else value

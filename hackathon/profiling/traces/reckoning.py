@@ -57,7 +57,7 @@ class RankTime:
     def by_step(self, moments: Intervals) -> dict[int, float]:
         """Return step → seconds of some moments in it."""
         inside = lengths(moments, [(step.begin, step.end) for step in self.steps])
-        return {step.number: each / SECOND for step, each in zip(self.steps, inside, strict=True)}
+        return {step.number: duration / SECOND for step, duration in zip(self.steps, inside, strict=True)}
 
 
 def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
@@ -71,7 +71,7 @@ def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
     for number in trace.of(Kind.RANGE):
         if trace.name(number).startswith("Optimizer.step#") and trace.lane_of[number] == trace.main:
             optimizers.setdefault(trace.name(number), []).append(trace.ends[number])
-    ends = max((sorted(each) for each in optimizers.values()), key=len, default=[])
+    ends = max((sorted(moments) for moments in optimizers.values()), key=len, default=[])
     if len(ends) > 1:
         pairs = enumerate(pairwise(ends))
         return [TraceStep(number, begin, end) for number, (begin, end) in pairs if begin < end], True
@@ -81,12 +81,12 @@ def steps_of(trace: Trace) -> tuple[list[TraceStep], bool]:
 
 def _apart(steps: Sequence[TraceStep]) -> list[TraceStep]:
     """Return steps that do not overlap, whatever a trace says; empty ones are dropped."""
-    found: list[TraceStep] = []
+    disjoint: list[TraceStep] = []
     for step in steps:
-        begin = max(step.begin, found[-1].end) if found else step.begin
+        begin = max(step.begin, disjoint[-1].end) if disjoint else step.begin
         if begin < step.end:
-            found.append(TraceStep(step.number, begin, step.end))
-    return found
+            disjoint.append(TraceStep(step.number, begin, step.end))
+    return disjoint
 
 
 def reckon(
@@ -103,13 +103,13 @@ def reckon(
     waits: dict[int, list[_Wait]] = {rank: [] for rank in traces}
     together: dict[int, set[Collective]] = {rank: set() for rank in traces}
     for pair in pairs if len(traces) == processes else ():
-        entered = {rank: each.begin + times[rank].shift for rank, each in pair.items()}
+        entered = {rank: part.begin + times[rank].shift for rank, part in pair.items()}
         last = max(entered, key=entered.__getitem__)
-        for rank, each in pair.items():
-            if each.together:
-                together[rank].add(each)
-                came = min(each.end, max(each.begin, entered[last] - times[rank].shift))
-                waits[rank].append(_Wait(each.begin, came, each.end, last))
+        for rank, part in pair.items():
+            if part.together:
+                together[rank].add(part)
+                came = min(part.end, max(part.begin, entered[last] - times[rank].shift))
+                waits[rank].append(_Wait(part.begin, came, part.end, last))
     return {
         rank: _rank_time(trace, waits[rank], together[rank], processes, rank in on_device)
         for rank, trace in traces.items()
@@ -132,20 +132,20 @@ class _Wait:
 def _rank_time(
     trace: Trace, waits: Sequence[_Wait], matched: set[Collective], processes: int, on_device: bool
 ) -> RankTime:
-    whole, marked = steps_of(trace)
-    read = steps_read(trace, whole, marked=marked)
+    recorded, marked = steps_of(trace)
+    read = steps_read(trace, recorded, marked=marked)
     why = unseen(trace, read, on_device)
-    steps, off_pace = (read or whole, "") if why else steps_in_pace(trace, read)
+    steps, off_pace = (read or recorded, "") if why else steps_in_pace(trace, read)
     window = union((step.begin, step.end) for step in steps)
 
     def spans(*kinds: Kind, main: bool = False) -> Intervals:
         return within(
-            union(trace.span(each) for each in trace.of(*kinds) if not main or trace.lane_of[each] == trace.main),
+            union(trace.span(number) for number in trace.of(*kinds) if not main or trace.lane_of[number] == trace.main),
             window,
         )
 
     loading = spans(Kind.LOADER, main=True)
-    communicating = within(union((each.begin, each.end) for each in trace.collectives), window)
+    communicating = within(union((collective.begin, collective.end) for collective in trace.collectives), window)
     if why:
         nothing: dict[str, Intervals] = {part: [] for part in PARTS}
         return RankTime(steps, {**nothing, "other": window}, loading=loading, unknown=why, marked=marked)
@@ -166,33 +166,33 @@ def _rank_time(
         exposed = without(without(union([*communicating, *blocking]), data), compute)
         host = without(window, union([*data, *compute, *exposed]))
     all_in = union(
-        [(each.entered, each.end) for each in waits]
-        + [(each.begin, each.end) for each in trace.collectives if each not in matched]
+        [(wait.entered, wait.end) for wait in waits]
+        + [(collective.begin, collective.end) for collective in trace.collectives if collective not in matched]
     )
-    waiting = without(within(exposed, union((each.begin, each.entered) for each in waits)), all_in)
+    waiting = without(within(exposed, union((wait.begin, wait.entered) for wait in waits)), all_in)
     parts = {
         "data": data, "host": host, "compute": compute, "communication": without(exposed, waiting),
         "waiting": waiting, "other": other,
     }  # fmt: skip
-    found = RankTime(steps, parts, communicating=communicating, loading=loading, off_pace=off_pace, marked=marked)
+    time = RankTime(steps, parts, communicating=communicating, loading=loading, off_pace=off_pace, marked=marked)
     if processes > 1:
-        found.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
-    rest = waiting
-    for late in sorted({each.late for each in waits}):
-        mine = within(rest, union((each.begin, each.entered) for each in waits if each.late == late))
-        rest = without(rest, mine)
+        time.reason = UNMARKED if not communicating else "" if matched else UNMATCHED
+    remaining = waiting
+    for late in sorted({wait.late for wait in waits}):
+        mine = within(remaining, union((wait.begin, wait.entered) for wait in waits if wait.late == late))
+        remaining = without(remaining, mine)
         if mine:
-            found.waiting_for[late] = mine
-    return found
+            time.waiting_for[late] = mine
+    return time
 
 
 def shares_of(times: Mapping[int, RankTime], processes: int) -> RunShares:
     """Return the shares of a step per rank, in seconds per step, and which rank the others waited for."""
-    shares = tuple(_shares(rank, each, len(times) < processes) for rank, each in sorted(times.items()) if each.steps)
+    shares = tuple(_shares(rank, time, len(times) < processes) for rank, time in sorted(times.items()) if time.steps)
     caused: dict[int, float] = {}
-    for each in times.values():
-        for late, moments in each.waiting_for.items():
-            caused[late] = caused.get(late, 0.0) + length(moments) / SECOND / len(each.steps)
+    for time in times.values():
+        for late, moments in time.waiting_for.items():
+            caused[late] = caused.get(late, 0.0) + length(moments) / SECOND / len(time.steps)
     return RunShares(processes, shares, tuple(sorted(caused.items())))
 
 

@@ -100,35 +100,35 @@ def recording(rank: int, value: Mapping[str, Any]) -> Recording:
 
 
 def _times(value: Any) -> tuple[float, ...]:
-    return tuple(found for each in listed(value)[:_STEPS] if (found := _positive(each)) is not None)
+    return tuple(seconds for number in listed(value)[:_STEPS] if (seconds := _positive(number)) is not None)
 
 
 def _positive(value: Any) -> float | None:
-    found = finite(value)
-    return found if found is not None and 0 < found < 1e18 else None
+    number = finite(value)
+    return number if number is not None and 0 < number < 1e18 else None
 
 
 def missing(run: RunDirectory) -> list[NoTrace]:
     """Return why ranks of a run wrote no trace, as far as they say so."""
-    known = set(trace_files(run))
-    found = []
+    ranks = set(trace_files(run))
+    notes = []
     for file in rank_files(run.path / FOLDER, ".note.json")[:RANKS]:
         value = run.files.json(f"{FOLDER}/{file.name}")
         reason = text_of(value.get("reason"))
-        if rank_of(file) not in known and reason in REASONS:
+        if rank_of(file) not in ranks and reason in REASONS:
             steps, needed = count_of(value.get("steps")), count_of(value.get("needed"))
-            found.append(NoTrace(rank_of(file), reason, text_of(value.get("text")), steps, needed))
-    return found
+            notes.append(NoTrace(rank_of(file), reason, text_of(value.get("text")), steps, needed))
+    return notes
 
 
-def overhead(told: Sequence[Recording]) -> dict[str, Any] | None:
+def overhead(recordings: Sequence[Recording]) -> dict[str, Any] | None:
     """Return what recording cost: the median over ranks, with the steps that it is known by; None when it is not."""
-    known = [each for each in told if each.overhead is not None]
-    if not known:
+    timed = [recording for recording in recordings if recording.overhead is not None]
+    if not timed:
         return None
     return {
-        "share": rounded(median(each.overhead or 0.0 for each in known)),
-        "plain_seconds": rounded(median(median(each.plain) for each in known)),
-        "recorded_seconds": rounded(median(median(each.recorded) for each in known)),
-        "steps": min(len(each.plain) for each in known),
+        "share": rounded(median(recording.overhead or 0.0 for recording in timed)),
+        "plain_seconds": rounded(median(median(recording.plain) for recording in timed)),
+        "recorded_seconds": rounded(median(median(recording.recorded) for recording in timed)),
+        "steps": min(len(recording.plain) for recording in timed),
     }

@@ -57,7 +57,7 @@ class Profile:
     @cached_property
     def roofline(self) -> Roofline | None:
         """How much of the device a step uses; None where the traces do not tell its work, or not its time."""
-        if self.off_pace or any(each.unknown for each in self.times.values()):
+        if self.off_pace or any(time.unknown for time in self.times.values()):
             return None
         return roofline(self.traces, self.times, self.peaks)
 
@@ -72,7 +72,7 @@ class Profile:
         if self.findings:
             return self.findings[0].message
         compute = self.mean.share("compute")
-        unknown = {each.unknown for each in self.times.values()} - {""}
+        unknown = {time.unknown for time in self.times.values()} - {""}
         if unknown:
             return message("profile.verdict_unseen" if ON_DEVICE in unknown else "profile.verdict_cut_short")
         if self.off_pace:
@@ -89,12 +89,12 @@ class Profile:
     @property
     def marked(self) -> bool:
         """Whether the traces mark steps."""
-        return all(each.marked for each in self.times.values())
+        return all(time.marked for time in self.times.values())
 
     @property
     def off_pace(self) -> str:
         """Why the time of the steps is not that of the devices' work, as `RankTime.off_pace`; empty when it is."""
-        return next((each.off_pace for each in self.times.values() if each.off_pace), "")
+        return next((time.off_pace for time in self.times.values() if time.off_pace), "")
 
     @property
     def on_device(self) -> bool:
@@ -104,8 +104,8 @@ class Profile:
     @property
     def tensor_core_share(self) -> float | None:
         """The share of Tensor Core kernels, by their names, in the time of all kernels; None without kernels."""
-        total = sum(each.seconds for each in self.kernels)
-        return sum(each.seconds for each in self.kernels if each.tensor_cores) / total if total else None
+        total = sum(kernel.seconds for kernel in self.kernels)
+        return sum(kernel.seconds for kernel in self.kernels if kernel.tensor_cores) / total if total else None
 
     @property
     def communication(self) -> tuple[float, float] | None:
@@ -131,47 +131,47 @@ class Profile:
     @property
     def memory(self) -> dict[str, float]:
         """What is known of memory, in bytes: the most of `device`, `tensors` (of the host) and `process`."""
-        found: dict[str, list[float]] = {}
+        peaks: dict[str, list[float]] = {}
         for trace in self.traces.values():
             for key, name in (("device", "device"), ("host", "tensors")):
                 if key in trace.peaks:
-                    found.setdefault(name, []).append(trace.peaks[key])
-        for each in self.recordings:
-            for name, value in (("device", each.device_bytes), ("process", each.process_bytes)):
+                    peaks.setdefault(name, []).append(trace.peaks[key])
+        for recording in self.recordings:
+            for name, value in (("device", recording.device_bytes), ("process", recording.process_bytes)):
                 if value is not None:
-                    found.setdefault(name, []).append(value)
-        return {name: max(values) for name, values in found.items()}
+                    peaks.setdefault(name, []).append(value)
+        return {name: max(values) for name, values in peaks.items()}
 
     @property
     def remarks(self) -> list[str]:
         """What the reader has to know: torn files, ranks that are missing, hosts whose clocks are not aligned."""
-        found = [
+        remarks = [
             message(f"profile.remark_{trace.remark}", file=Path(trace.file).name)
             for trace in self.traces.values()
             if trace.remark
         ]
         if len(self.traces) < self.shares.processes:
-            found.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
-        if any(each.reason == "follower" for each in self.untold):
-            found.append(message("profile.remark_follower"))
-        found += [
-            message("profile.remark_failed", rank=each.rank, text=each.text)
-            for each in self.untold
-            if each.reason == "failed"
+            remarks.append(message("profile.remark_missing", count=len(self.traces), processes=self.shares.processes))
+        if any(note.reason == "follower" for note in self.untold):
+            remarks.append(message("profile.remark_follower"))
+        remarks += [
+            message("profile.remark_failed", rank=note.rank, text=note.text)
+            for note in self.untold
+            if note.reason == "failed"
         ]
         unaligned = any(clock.basis == UNALIGNED for clock in self.clocks.values())
         if unaligned:
-            found.append(message("profile.remark_unaligned"))
+            remarks.append(message("profile.remark_unaligned"))
         if not self.marked:
-            found.append(message("profile.remark_unmarked"))
-        found += [
-            message(f"profile.remark_{why}") for why in sorted({each.off_pace for each in self.times.values()} - {""})
+            remarks.append(message("profile.remark_unmarked"))
+        remarks += [
+            message(f"profile.remark_{why}") for why in sorted({time.off_pace for time in self.times.values()} - {""})
         ]
-        reasons = {why for each in self.shares.ranks for _, why in each.unknown} - {MISSING_RANKS}
+        reasons = {why for share in self.shares.ranks for _, why in share.unknown} - {MISSING_RANKS}
         if unaligned:
             reasons.discard(UNMATCHED)
-        found += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
-        return found
+        remarks += [message(f"profile.remark_{why.replace('-', '_')}") for why in sorted(reasons)]
+        return remarks
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values; seconds are per step."""
@@ -179,7 +179,7 @@ class Profile:
         return {
             "schema_version": SCHEMA_VERSION,
             "processes": self.shares.processes,
-            "ranks": [self._rank(each.rank, each.to_json()) for each in self.shares.ranks],
+            "ranks": [self._rank(share.rank, share.to_json()) for share in self.shares.ranks],
             "late_rank": None if late is None else late[0],
             "waited_for": [{"rank": rank, "seconds": rounded(seconds)} for rank, seconds in self.shares.caused],
             "step": {name: rounded(getattr(self.mean, name)) for name in ("seconds", *PARTS)},
@@ -187,16 +187,16 @@ class Profile:
             {"seconds": rounded(communication[0]), "exposed_seconds": rounded(communication[1])},
             "loader": None if loader is None else
             {"seconds": rounded(loader[0]), "exposed_seconds": rounded(loader[1])},
-            "operators": [each.to_json() for each in self.operators],
-            "kernels": [{**each.to_json(), "tensor_cores": each.tensor_cores} for each in self.kernels[:SHOWN]],
-            "device_operators": [each.to_json() for each in self.device_time.operators] if self.device_time else [],
+            "operators": [operator.to_json() for operator in self.operators],
+            "kernels": [{**kernel.to_json(), "tensor_cores": kernel.tensor_cores} for kernel in self.kernels[:SHOWN]],
+            "device_operators": [entry.to_json() for entry in self.device_time.operators] if self.device_time else [],
             "device_operators_known": rounded(self.device_time.known) if self.device_time else None,
             "tensor_core_share": rounded(self.tensor_core_share),
-            "gaps": [each.to_json() for each in self.gaps],
+            "gaps": [gap.to_json() for gap in self.gaps],
             "memory_bytes": self.memory,
             "roofline": self.roofline.to_json() if self.roofline is not None else None,
             "overhead": overhead(self.recordings),
-            "findings": [each.to_json() for each in self.findings],
+            "findings": [finding.to_json() for finding in self.findings],
             "verdict": self.verdict,
             "remarks": self.remarks,
         }  # fmt: skip
@@ -211,10 +211,10 @@ class Profile:
     def typical_step(self) -> int | None:
         """Return the number of the step whose length is the median, of those that all ranks have; None without any."""
         lengths = [{step.number: step.end - step.begin for step in time.steps} for time in self.times.values()]
-        common = set.intersection(*(set(each) for each in lengths)) if lengths else set()
+        common = set.intersection(*(set(by_step) for by_step in lengths)) if lengths else set()
         if not common:
             return None
-        mean = {number: fmean(each[number] for each in lengths) for number in common}
+        mean = {number: fmean(by_step[number] for by_step in lengths) for number in common}
         middle = median(mean.values())
         return min(common, key=lambda number: (abs(mean[number] - middle), number))
 
@@ -223,7 +223,7 @@ class Profile:
 
         Of a rank that changes often the longest STRETCHES are told.
         """
-        found: dict[int, list[tuple[str, float, float]]] = {}
+        stretches: dict[int, list[tuple[str, float, float]]] = {}
         for rank, time in self.times.items():
             windows = [(step.begin, step.end) for step in time.steps if step.number == number]
             shift = self.clocks[rank].shift
@@ -232,11 +232,12 @@ class Profile:
                 for part in PARTS
                 for begin, end in within(time.parts[part], windows)
             ]
-            longest = sorted(spans, key=lambda each: each[1] - each[2])[:STRETCHES]
-            found[rank] = sorted(longest, key=lambda each: each[1])
-        first = min((spans[0][1] for spans in found.values() if spans), default=0.0)
+            longest = sorted(spans, key=lambda span: span[1] - span[2])[:STRETCHES]
+            stretches[rank] = sorted(longest, key=lambda span: span[1])
+        first = min((spans[0][1] for spans in stretches.values() if spans), default=0.0)
         return {
-            rank: [(part, begin - first, end - first) for part, begin, end in spans] for rank, spans in found.items()
+            rank: [(part, begin - first, end - first) for part, begin, end in spans]
+            for rank, spans in stretches.items()
         }
 
 
@@ -255,15 +256,15 @@ def profile_of(
     pairs = matched(by_rank)
     times = clocks(by_rank, pairs)
     # a profiler starts the device even where the program has nothing there
-    on_device = {each.rank for each in recordings if each.device and each.device_bytes}
+    on_device = {recording.rank for recording in recordings if recording.device and recording.device_bytes}
     reckoned = reckon(by_rank, times, comparable(by_rank, pairs, times), processes, on_device)
-    empty = [by_rank[rank].file for rank, each in reckoned.items() if not each.steps]
+    empty = [by_rank[rank].file for rank, time in reckoned.items() if not time.steps]
     if empty:
         raise RequestError("profile.no_time", file=empty[0])
     return Profile(
         by_rank, reckoned, times, shares_of(reckoned, processes), operators(by_rank, reckoned),
         kernels(by_rank, reckoned), device_time(by_rank, reckoned), gaps(by_rank, reckoned),
-        findings(reckoned, next((each.framework for each in by_rank.values()), "")),
+        findings(reckoned, next((trace.framework for trace in by_rank.values()), "")),
         recordings, declared, untold,
     )  # fmt: skip
 
@@ -282,9 +283,9 @@ def _by_rank(traces: Sequence[Trace]) -> dict[int, Trace]:
     """Return rank → trace, by rank. Where some do not say their rank, all are numbered in the order of the files."""
     if not all(trace.told_rank for trace in traces):
         return {number: replace(trace, rank=number, processes=len(traces)) for number, trace in enumerate(traces)}
-    found: dict[int, Trace] = {}
-    for trace in sorted(traces, key=lambda each: each.rank):
-        if trace.rank in found:
-            raise RequestError("profile.same_rank", rank=trace.rank, first=found[trace.rank].file, second=trace.file)
-        found[trace.rank] = trace
-    return found
+    by_rank: dict[int, Trace] = {}
+    for trace in sorted(traces, key=lambda trace: trace.rank):
+        if trace.rank in by_rank:
+            raise RequestError("profile.same_rank", rank=trace.rank, first=by_rank[trace.rank].file, second=trace.file)
+        by_rank[trace.rank] = trace
+    return by_rank

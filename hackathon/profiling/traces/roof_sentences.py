@@ -21,40 +21,40 @@ def roof_sentences(profile: "Profile") -> list[str]:
     roof = profile.roofline
     if roof is None:
         return [message("profile.roof_unknown")]
-    told = [message("profile.roof_flops", flops=_number(roof.flops), rate=_number(roof.achieved))]
+    sentences = [message("profile.roof_flops", flops=_number(roof.flops), rate=_number(roof.achieved))]
     if roof.utilisation is None:
-        told.append(message("profile.mfu_unknown"))
+        sentences.append(message("profile.mfu_unknown"))
     else:
         peaks = message("shares.between").join(
             message("profile.peak_of", precision=name, rate=_number(peak.value), source=_source(peak))
             for name, peak in roof.sources
         )
-        told.append(message("profile.mfu", share=f"{100 * roof.utilisation:.1f}", peaks=peaks))
+        sentences.append(message("profile.mfu", share=f"{100 * roof.utilisation:.1f}", peaks=peaks))
         cost = (overhead(profile.recordings) or {}).get("share", 0.0)
         if cost >= COSTLY:
             plain = f"{100 * roof.utilisation * (1 + cost):.1f}"
-            told.append(message("profile.mfu_plain", share=plain, longer=f"{100 * cost:.0f}"))
+            sentences.append(message("profile.mfu_plain", share=plain, longer=f"{100 * cost:.0f}"))
     memory = roof.peaks.memory
-    told.append(message("profile.roof_bytes", rate=_number(roof.bytes / roof.seconds)))
+    sentences.append(message("profile.roof_bytes", rate=_number(roof.bytes / roof.seconds)))
     if memory is not None:
-        told.append(message("profile.memory_peak", rate=_number(memory.value), source=_source(memory)))
-    return told
+        sentences.append(message("profile.memory_peak", rate=_number(memory.value), source=_source(memory)))
+    return sentences
 
 
 def operator_rows(roof: Roofline) -> list[Sequence[str]]:
     """Return a row for each counted operator: FLOPs, FLOP/s, bytes/s, share of the peak, intensity, what bounds it."""
     unknown = message("profile.not_known")
     rows: list[Sequence[str]] = []
-    for each in roof.operators[:SHOWN]:
-        share, bound = roof.utilisation_of(each), roof.bound_of(each)
+    for operator in roof.operators[:SHOWN]:
+        share, bound = roof.utilisation_of(operator), roof.bound_of(operator)
         rows.append(
             [
-                each.name,
-                _rounded(each.flops / 1e9),
-                unknown if each.seconds is None else _rounded(each.flops / each.seconds / 1e9),
-                unknown if each.seconds is None else _rounded(each.bytes / each.seconds / 1e9),
+                operator.name,
+                _rounded(operator.flops / 1e9),
+                unknown if operator.seconds is None else _rounded(operator.flops / operator.seconds / 1e9),
+                unknown if operator.seconds is None else _rounded(operator.bytes / operator.seconds / 1e9),
                 unknown if share is None else f"{100 * share:.0f} %",
-                unknown if each.intensity is None else f"{each.intensity:.3g}",
+                unknown if operator.intensity is None else f"{operator.intensity:.3g}",
                 unknown if bound is None else message(f"profile.bound_{bound}"),
             ]
         )

@@ -71,7 +71,7 @@ class Roofline:
     @property
     def flops(self) -> float:
         """FLOPs of a step of one process."""
-        return sum(each.flops for each in self.operators)
+        return sum(operator.flops for operator in self.operators)
 
     @property
     def achieved(self) -> float:
@@ -81,7 +81,7 @@ class Roofline:
     @property
     def bytes(self) -> float:
         """Bytes that the counted operators read and write in a step: of the step at least so many."""
-        return sum(each.bytes for each in self.operators)
+        return sum(operator.bytes for operator in self.operators)
 
     @property
     def utilisation(self) -> float | None:
@@ -91,7 +91,7 @@ class Roofline:
     @property
     def sources(self) -> list[tuple[str, Peak]]:
         """(precision, peak) of those that count for this step."""
-        used = {name for each in self.operators for name in each.by_precision}
+        used = {name for operator in self.operators for name in operator.by_precision}
         return [(name, self.peaks.flops[name]) for name in sorted(used) if name in self.peaks.flops]
 
     def utilisation_of(self, operator: OperatorWork) -> float | None:
@@ -114,8 +114,8 @@ class Roofline:
 
     def _at_peak(self, operators: Sequence[OperatorWork], seconds: float) -> float | None:
         needed = 0.0
-        for each in operators:
-            for precision, flops in each.by_precision.items():
+        for operator in operators:
+            for precision, flops in operator.by_precision.items():
                 peak = self.peaks.flops.get(precision)
                 if peak is None or peak.value <= 0:
                     return None
@@ -129,20 +129,20 @@ class Roofline:
             "flops": rounded(self.flops), "flops_per_s": rounded(self.achieved), "mfu": rounded(self.utilisation),
             "counted_bytes": rounded(self.bytes), "counted_bytes_per_s": rounded(self.bytes / self.seconds),
             "peaks": {
-                "flops_per_s": {name: {"value": rounded(each.value), "source": each.source}
-                                for name, each in self.peaks.flops.items()},
+                "flops_per_s": {name: {"value": rounded(peak.value), "source": peak.source}
+                                for name, peak in self.peaks.flops.items()},
                 "bytes_per_s": {"value": rounded(memory.value), "source": memory.source} if memory else None,
             },
             "operators": [
                 {
-                    "name": each.name, "flops": rounded(each.flops), "bytes": rounded(each.bytes),
-                    "precision": sorted(each.by_precision), "seconds": rounded(each.seconds),
-                    "flops_per_s": rounded(each.flops / each.seconds) if each.seconds else None,
-                    "bytes_per_s": rounded(each.bytes / each.seconds) if each.seconds else None,
-                    "peak_share": rounded(self.utilisation_of(each)), "flops_per_byte": rounded(each.intensity),
-                    "bound": self.bound_of(each),
+                    "name": operator.name, "flops": rounded(operator.flops), "bytes": rounded(operator.bytes),
+                    "precision": sorted(operator.by_precision), "seconds": rounded(operator.seconds),
+                    "flops_per_s": rounded(operator.flops / operator.seconds) if operator.seconds else None,
+                    "bytes_per_s": rounded(operator.bytes / operator.seconds) if operator.seconds else None,
+                    "peak_share": rounded(self.utilisation_of(operator)), "flops_per_byte": rounded(operator.intensity),
+                    "bound": self.bound_of(operator),
                 }
-                for each in self.operators
+                for operator in self.operators
             ],
         }  # fmt: skip
 
@@ -170,22 +170,28 @@ def roofline(traces: Mapping[int, Trace], times: Mapping[int, RankTime], peaks: 
             took = trace.ends[number] - trace.begins[number] if on_device is None else on_device.get(number, 0.0)
             spent[name] = spent.get(name, 0.0) + took / SECOND * scale
     # on a device an operator's own event is its start only: its time is that of its kernels
-    timed = all(each is None or each for each in device.values())
-    found = [
-        OperatorWork(name, sum(each.values()), moved[name], spent[name] if timed and spent[name] > 0 else None, each)
-        for name, each in flops.items()
+    timed = all(owned is None or owned for owned in device.values())
+    operators = [
+        OperatorWork(
+            name,
+            sum(by_precision.values()),
+            moved[name],
+            spent[name] if timed and spent[name] > 0 else None,
+            by_precision,
+        )
+        for name, by_precision in flops.items()
     ]
-    if not found or sum(each.flops for each in found) <= 0:
+    if not operators or sum(operator.flops for operator in operators) <= 0:
         return None
     seconds = sum(time.seconds / len(time.steps) for time in times.values()) / len(times)
-    return Roofline(seconds, sorted(found, key=lambda each: -each.flops), peaks)
+    return Roofline(seconds, sorted(operators, key=lambda operator: -operator.flops), peaks)
 
 
 def _counted(trace: Trace, begin: float, end: float) -> Iterator[int]:
     """Yield the counted operators that begin in a stretch, without those that another counted one calls."""
     numbers = [number for number in trace.work if begin <= trace.begins[number] < end]
     inside: dict[int, float] = {}
-    for number in sorted(numbers, key=lambda each: (trace.begins[each], -trace.ends[each])):
+    for number in sorted(numbers, key=lambda number: (trace.begins[number], -trace.ends[number])):
         lane = trace.lane_of[number]
         if trace.begins[number] >= inside.get(lane, -inf):
             inside[lane] = trace.ends[number]
@@ -198,18 +204,18 @@ def peaks_of(recordings: Sequence[Recording], declared: Peaks | None = None) -> 
     `declared`: of the cluster's GPU; they do not count for a step on CPUs.
     """
     measured: dict[str, list[float]] = {}
-    copied = [each.bytes_per_s for each in recordings if each.bytes_per_s]
-    for each in recordings:
-        for name, value in each.flops_per_s:
+    copied = [recording.bytes_per_s for recording in recordings if recording.bytes_per_s]
+    for recording in recordings:
+        for name, value in recording.flops_per_s:
             measured.setdefault(name, []).append(value)
     flops = {name: Peak(min(values), PROBE) for name, values in measured.items() if len(values) == len(recordings)}
     memory = Peak(min(copied), PROBE) if copied and len(copied) == len(recordings) else None
     if declared is not None:
         # a product that is faster than its precision allows is computed in another one, such as TF32
         other = {
-            name for name, each in declared.flops.items() if name in flops and flops[name].value > FASTER * each.value
+            name for name, peak in declared.flops.items() if name in flops and flops[name].value > FASTER * peak.value
         }
         other |= {"tf32"} - set(flops)  # what the probe did not measure, this program does not use
-        flops |= {name: each for name, each in declared.flops.items() if name not in other}
+        flops |= {name: peak for name, peak in declared.flops.items() if name not in other}
         memory = declared.memory or memory
     return Peaks(flops, memory)

@@ -33,8 +33,8 @@ def steps_read(trace: Trace, steps: Sequence[TraceStep], *, marked: bool) -> lis
     """
     if not trace.remark:
         return list(steps)
-    others = [kind for kind in Kind if kind not in (Kind.STEP, Kind.RANGE)]
-    last = max(_ends_on_device(trace) or [trace.ends[number] for number in trace.of(*others)], default=0.0)
+    kinds = [kind for kind in Kind if kind not in (Kind.STEP, Kind.RANGE)]
+    last = max(_ends_on_device(trace) or [trace.ends[number] for number in trace.of(*kinds)], default=0.0)
     if not marked:
         return [TraceStep(step.number, step.begin, min(step.end, last)) for step in steps if step.begin < last]
     return [step for step in steps if step.end <= last]
@@ -82,17 +82,17 @@ def steps_in_pace(trace: Trace, steps: Sequence[TraceStep]) -> tuple[list[TraceS
     last = max(queue.done)
     until = max(0.0, max(queue.done.values()) - steps[last].end)
     before, reasons = queue.before, []
-    for place in range(max(1, last + 2 - FEWEST)):
-        least = most = max(0.0, before - steps[place].begin)
-        if not least and place == 0:  # what was launched earlier may not have been recorded
+    for start in range(max(1, last + 2 - FEWEST)):
+        least = most = max(0.0, before - steps[start].begin)
+        if not least and start == 0:  # what was launched earlier may not have been recorded
             first = min(queue.done)
             least, most = queue.waited, max(queue.done[first] - steps[first].end, queue.first - steps[0].begin)
-        enough = SHIFT * (steps[last].end - steps[place].begin)
+        enough = SHIFT * (steps[last].end - steps[start].begin)
         why = BEHIND if until - most > enough else CATCHING_UP if least - until > enough else ""
         if not why:
-            return list(steps[place:]), ""
+            return list(steps[start:]), ""
         reasons.append(why)
-        before = max(before, queue.done.get(place, before))
+        before = max(before, queue.done.get(start, before))
     return list(steps), reasons[0]
 
 
@@ -118,13 +118,13 @@ def _queue(trace: Trace, steps: Sequence[TraceStep]) -> _Queue:
     untold = []
     for number in trace.of(Kind.KERNEL):
         at, begin, end = launches.get(trace.correlation_of.get(number, 0)), *trace.span(number)
-        place = bisect_right(begins, at) - 1 if at is not None else -1
+        index = bisect_right(begins, at) - 1 if at is not None else -1
         if at is None:
             untold.append((begin, end))
-        elif place < 0:
+        elif index < 0:
             before = max(before, end)
-        elif at < steps[place].end:
-            done[place] = max(done.get(place, 0.0), end)
+        elif at < steps[index].end:
+            done[index] = max(done.get(index, 0.0), end)
             if begin < first:
                 launched, first = at, begin
     if all(begin <= first for begin, _ in untold):  # later ones show that the trace does not tell all launches
@@ -133,13 +133,13 @@ def _queue(trace: Trace, steps: Sequence[TraceStep]) -> _Queue:
     if trace.remark and done:
         del done[max(done)]
     # what is recorded before that kernel, such as a copy, may be of the same step
-    others = [trace.span(number) for number in trace.of(Kind.KERNEL, Kind.COPY_IN, Kind.COPY)]
-    others += [(each.begin, each.end) for each in trace.collectives if each.on_device]
-    meanwhile = union((begin, end) for begin, end in others if begin < first and end > launched)
+    spans = [trace.span(number) for number in trace.of(Kind.KERNEL, Kind.COPY_IN, Kind.COPY)]
+    spans += [(collective.begin, collective.end) for collective in trace.collectives if collective.on_device]
+    meanwhile = union((begin, end) for begin, end in spans if begin < first and end > launched)
     return _Queue(done, before, first, length(without([(launched, first)], meanwhile)) if done else 0.0)
 
 
 def _ends_on_device(trace: Trace) -> list[float]:
     """Return when the kernels ended, with those of collectives."""
-    collectives = [each.end for each in trace.collectives if each.on_device]
+    collectives = [collective.end for collective in trace.collectives if collective.on_device]
     return [trace.ends[number] for number in trace.of(Kind.KERNEL)] + collectives

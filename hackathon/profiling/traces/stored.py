@@ -16,11 +16,11 @@ FINEST = 4000
 
 def stored(profile: Profile) -> dict[str, Any]:
     """Return a profile as JSON values: its texts in each language, and one step of the ranks."""
-    told = {}
+    texts = {}
     for language in LANGUAGES:
         with speaking(language):
-            told[language] = spoken(profile)
-    return {"schema_version": SCHEMA_VERSION, "languages": told, "step": typical_step(profile)}
+            texts[language] = spoken(profile)
+    return {"schema_version": SCHEMA_VERSION, "languages": texts, "step": typical_step(profile)}
 
 
 def spoken(profile: Profile) -> dict[str, Any]:

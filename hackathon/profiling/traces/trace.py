@@ -124,8 +124,8 @@ class Trace:
 
     def of(self, *kinds: Kind) -> Iterator[int]:
         """Yield the numbers of the events of some kinds."""
-        wanted = set(kinds)
-        return (number for number, kind in enumerate(self.kinds) if kind in wanted)
+        chosen = set(kinds)
+        return (number for number, kind in enumerate(self.kinds) if kind in chosen)
 
     def span(self, number: int) -> tuple[float, float]:
         """Return begin and end of an event."""
@@ -226,8 +226,8 @@ class _Reader:
             trace.shaped = trace.shaped or "Input Dims" in arguments
             if (work := work_of(name, arguments)) is not None:
                 trace.work[len(trace.kinds)] = work
-        elif kind is Kind.BLOCKING and (what := collective_of(name, {})):
-            self._calls.append((begin, what))
+        elif kind is Kind.BLOCKING and (operation := collective_of(name, {})):
+            self._calls.append((begin, operation))
         if kind is Kind.KERNEL and (correlation := _link(arguments.get("correlation"))):
             trace.correlation_of[len(trace.kinds)] = correlation
         trace.link_of.append(_link(arguments.get("correlation" if kind is Kind.LAUNCH else "External id")))
@@ -240,15 +240,15 @@ class _Reader:
     def _take_collective(
         self, arguments: dict[str, Any], name: str, begin: float, end: float, lane: int, *, on_device: bool
     ) -> None:
-        told = [str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks")]
-        members = _members(arguments.get("Group size"), told[1])
-        group, ranks = (self._name_of_group(each) for each in told)
-        made = Collective(
+        labels = [str(arguments.get(f"Process Group {key}") or "")[:10_000] for key in ("Name", "Ranks")]
+        members = _members(arguments.get("Group size"), labels[1])
+        group, ranks = (self._name_of_group(label) for label in labels)
+        collective = Collective(
             begin, end, collective_of(name, arguments), group, ranks, members, lane, on_device=on_device
         )  # fmt: skip
         if on_device:
             self._correlations.append(_link(arguments.get("correlation")))
-        (self._collective_on_device if on_device else self._collective_on_host).append(made)
+        (self._collective_on_device if on_device else self._collective_on_host).append(collective)
 
     def _name_of_group(self, text: str) -> str:
         """Return a text by which a group is told from others: a short one, and one object for all that are the same."""
@@ -288,19 +288,22 @@ class _Reader:
         """Return the trace with its steps and collectives in order."""
         trace = self.trace
         trace.steps = sorted(self._steps.values(), key=lambda step: step.begin)
-        wanted = set(self._correlations) - {0}
+        correlations = set(self._correlations) - {0}
         launches = {
             trace.link_of[number]: trace.begins[number]
-            for number in (trace.of(Kind.LAUNCH) if wanted else ())
-            if trace.link_of[number] in wanted
+            for number in (trace.of(Kind.LAUNCH) if correlations else ())
+            if trace.link_of[number] in correlations
         }
         self._collective_on_device = [
-            replace(each, launched=launches.get(correlation))
-            for each, correlation in zip(self._collective_on_device, self._correlations, strict=True)
+            replace(collective, launched=launches.get(correlation))
+            for collective, correlation in zip(self._collective_on_device, self._correlations, strict=True)
         ]
         # on a device the communication thread's ranges are the launching only
-        found = sorted(self._collective_on_device or self._collective_on_host, key=lambda each: (each.begin, each.end))
-        trace.collectives = found if self._collective_on_device else self._called(found)
+        collectives = sorted(
+            self._collective_on_device or self._collective_on_host,
+            key=lambda collective: (collective.begin, collective.end),
+        )
+        trace.collectives = collectives if self._collective_on_device else self._called(collectives)
         lanes = self._step_lanes or self._operator_lanes
         trace.main = lanes.most_common(1)[0][0] if lanes else -1
         return trace
@@ -311,38 +314,38 @@ class _Reader:
         The communication thread takes them up later: on a busy machine by milliseconds, in which the rank has entered.
         """
         calls = sorted(self._calls)
-        if [what for _, what in calls] != [each.what for each in collectives]:
+        if [operation for _, operation in calls] != [collective.what for collective in collectives]:
             return collectives
         pairs = zip(calls, collectives, strict=True)
-        return [replace(each, begin=min(begin, each.begin)) for (begin, _), each in pairs]
+        return [replace(collective, begin=min(begin, collective.begin)) for (begin, _), collective in pairs]
 
 
 def _members(size: Any, ranks: str) -> int:
     """Return how many ranks a group has, by its size, else by its list, which Kineto cuts short with dots."""
-    found = finite(size)
-    if found is not None and 1 <= found <= 1_000_000:
-        return int(found)
+    number = finite(size)
+    if number is not None and 1 <= number <= 1_000_000:
+        return int(number)
     return 0 if "..." in ranks else len(re.findall(r"\d+", ranks))
 
 
 def _link(value: Any) -> int:
     """Return a number that events refer to each other by; 0 for anything else."""
-    found = finite(value)
-    return int(found) if found is not None and 0 < found < math.ldexp(1, 53) and found % 1 == 0 else 0
+    number = finite(value)
+    return int(number) if number is not None and 0 < number < math.ldexp(1, 53) and number % 1 == 0 else 0
 
 
 def _number(value: Any) -> int:
     """Return a process, thread, device or stream as a number; a word gets one that no process has."""
-    found = finite(value)
-    if found is None:
+    number = finite(value)
+    if number is None:
         return -1
-    return int(found) if abs(found) < math.ldexp(1, 53) else -2
+    return int(number) if abs(number) < math.ldexp(1, 53) else -2
 
 
 def _take_values(trace: Trace, values: dict[str, Any]) -> None:
     trace.base = finite(values.get("baseTimeNanoseconds")) or 0.0
     trace.host = text_of(values.get("host_name"))[:200]
-    trace.framework = next((each for each in FRAMEWORKS if each == values.get("framework")), "")
+    trace.framework = next((framework for framework in FRAMEWORKS if framework == values.get("framework")), "")
     trace.computes_on_device = text_of(values.get("computes_on")) not in ("", "cpu")
     about = values.get("distributedInfo")
     if isinstance(about, dict):
@@ -351,5 +354,5 @@ def _take_values(trace: Trace, values: dict[str, Any]) -> None:
             trace.rank, trace.processes, trace.told_rank = int(rank), int(processes), True
     devices = values.get("deviceProperties")
     if isinstance(devices, list):
-        names = [text_of(each.get("name"))[:100] for each in devices[:64] if isinstance(each, dict)]
+        names = [text_of(device.get("name"))[:100] for device in devices[:64] if isinstance(device, dict)]
         trace.devices = tuple(filter(None, names))

@@ -44,12 +44,12 @@ def work_of(name: str, arguments: Mapping[str, Any]) -> Work | None:
     if precision is None or size is None:
         return None
     try:
-        found = rule(name, shapes, words)
+        counts = rule(name, shapes, words)
     except (IndexError, ValueError, ZeroDivisionError):
         return None
-    if found is None:
+    if counts is None:
         return None
-    flops, elements = found
+    flops, elements = counts
     if not 0 <= flops < 1e30 or not 0 <= elements < 1e30:
         return None
     return Work(float(flops), float(elements) * size, precision)
@@ -59,14 +59,14 @@ def _shapes(value: Any) -> list[Shape] | None:
     """Return the shape of each input; () of one that is no tensor. None for anything else than a list of those."""
     if not isinstance(value, list):
         return None
-    found: list[Shape] = []
-    for each in value:
+    shapes: list[Shape] = []
+    for shape in value:
         # the reader of traces takes every number for a float
-        if isinstance(each, list) and len(each) <= DIMENSIONS and all(_is_size(size) for size in each):
-            found.append(tuple(int(size) for size in each))
+        if isinstance(shape, list) and len(shape) <= DIMENSIONS and all(_is_size(size) for size in shape):
+            shapes.append(tuple(int(size) for size in shape))
         else:
-            found.append(())
-    return found
+            shapes.append(())
+    return shapes
 
 
 def _is_size(value: Any) -> bool:
@@ -75,11 +75,11 @@ def _is_size(value: Any) -> bool:
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:
     value = arguments.get("Concrete Inputs")
-    return [str(each)[:100] for each in value[:32]] if isinstance(value, list) else []
+    return [str(word)[:100] for word in value[:32]] if isinstance(value, list) else []
 
 
 def _numbers(words: Sequence[str], at: int) -> list[int]:
-    return [int(each) for each in re.findall(r"-?\d{1,9}", words[at])]
+    return [int(digits) for digits in re.findall(r"-?\d{1,9}", words[at])]
 
 
 def _matrices(a: Shape, b: Shape) -> tuple[int, int] | None:
@@ -94,43 +94,43 @@ def _mm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | N
 
 
 def _addmm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
-    found = _matrices(shapes[1], shapes[2])
-    return (found[0], found[1] + prod(shapes[0])) if found and shapes[0] else found
+    counts = _matrices(shapes[1], shapes[2])
+    return (counts[0], counts[1] + prod(shapes[0])) if counts and shapes[0] else counts
 
 
 def _bmm(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
     a, b = shapes[1:3] if name.endswith("baddbmm") else shapes[:2]
     if len(a) != 3 or len(b) != 3 or a[0] != b[0]:
         return None
-    found = _matrices(a[1:], b[1:])
-    return (a[0] * found[0], a[0] * found[1]) if found else None
+    counts = _matrices(a[1:], b[1:])
+    return (a[0] * counts[0], a[0] * counts[1]) if counts else None
 
 
 def _convolution(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
     """Forward: input, weight, bias, stride, padding, dilation, transposed, output padding, groups."""
-    given, weight = shapes[0], shapes[1]
-    if words[6].lower() != "false" or len(given) != len(weight) or len(given) < 3:
+    inputs, weight = shapes[0], shapes[1]
+    if words[6].lower() != "false" or len(inputs) != len(weight) or len(inputs) < 3:
         return None  # of a transposed one the result is not reckoned
     stride, padding, dilation = (_numbers(words, at) for at in (3, 4, 5))
     spatial = [
         (size + 2 * pad - dilate * (kernel - 1) - 1) // step + 1
-        for size, kernel, step, pad, dilate in zip(given[2:], weight[2:], stride, padding, dilation, strict=True)
+        for size, kernel, step, pad, dilate in zip(inputs[2:], weight[2:], stride, padding, dilation, strict=True)
     ]
-    if any(each < 0 for each in spatial):
+    if any(size < 0 for size in spatial):
         return None
-    result = given[0] * weight[0] * prod(spatial)
-    return 2 * result * prod(weight[1:]), prod(given) + prod(weight) + result
+    result = inputs[0] * weight[0] * prod(spatial)
+    return 2 * result * prod(weight[1:]), prod(inputs) + prod(weight) + result
 
 
 def _convolution_backward(name: str, shapes: list[Shape], words: list[str]) -> tuple[int, int] | None:
     """Backward: gradient of the result, input, weight, …, transposed at 7, which gradients are wanted at 10."""
-    gradient, given, weight = shapes[:3]
-    if words[7].lower() != "false" or len(gradient) < 3 or len(given) != len(weight):
+    gradient, inputs, weight = shapes[:3]
+    if words[7].lower() != "false" or len(gradient) < 3 or len(inputs) != len(weight):
         return None
-    wanted = [each.lower() == "true" for each in re.findall(r"[A-Za-z]+", words[10])]
-    count = sum(wanted[:2])
+    flags = [word.lower() == "true" for word in re.findall(r"[A-Za-z]+", words[10])]
+    count = sum(flags[:2])
     read = (
-        count * (prod(gradient)) + wanted[0] * (prod(weight) + prod(given)) + wanted[1] * (prod(given) + prod(weight))
+        count * (prod(gradient)) + flags[0] * (prod(weight) + prod(inputs)) + flags[1] * (prod(inputs) + prod(weight))
     )
     return count * 2 * prod(gradient) * prod(weight[1:]), read
 

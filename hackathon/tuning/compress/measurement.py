@@ -50,30 +50,30 @@ class ProcessGroup(SingleProcess):
         return resolve(sources)
 
 
-def hooks_of(program: ProcessGroup, asked: Sequence[str]) -> tuple[Option, list[Option]]:
+def hooks_of(program: ProcessGroup, names: Sequence[str]) -> tuple[Option, list[Option]]:
     """Return the uncompressed training, and the hooks to compare with it, all or those asked for.
 
     Raises RequestError where the program declares no such parameter, or not these values.
     """
     for name in NAMES:
         parameter = program.declared.get(name)
-        choices = [str(each) for each in (parameter.choices or ())] if parameter is not None else []
+        choices = [str(choice) for choice in (parameter.choices or ())] if parameter is not None else []
         if NONE in choices:
             break
     else:
         raise RequestError("compress.no_hooks", names=", ".join(NAMES))
-    unknown = [each for each in asked if each not in choices or each == NONE]
+    unknown = [hook for hook in names if hook not in choices or hook == NONE]
     if unknown:
-        offered = ", ".join(each for each in choices if each != NONE)
+        offered = ", ".join(choice for choice in choices if choice != NONE)
         raise RequestError("compress.unknown_hook", hook=unknown[0], hooks=offered)
-    wanted = list(dict.fromkeys(asked)) or [each for each in choices if each != NONE]
-    if not wanted:
+    hooks = list(dict.fromkeys(names)) or [choice for choice in choices if choice != NONE]
+    if not hooks:
         raise RequestError("compress.no_hooks", names=", ".join(NAMES))
 
     def option(value: str) -> Option:
         return Option(value, "compression", "rounding", {name: value})
 
-    return option(NONE), [option(each) for each in wanted]
+    return option(NONE), [option(hook) for hook in hooks]
 
 
 def seeds_needed(hooks: int) -> int:
@@ -91,8 +91,8 @@ def hook_measurement(
     if program.seed is None:
         raise RequestError("compress.no_seed")
     arms = [plain, *hooks]
-    commands = [[program.command(each.settings, number) for number in range(seeds)] for each in arms]
-    slots = order_of(len(arms), seeds, "".join(each.name for each in arms))
+    commands = [[program.command(arm.settings, number) for number in range(seeds)] for arm in arms]
+    slots = order_of(len(arms), seeds, "".join(arm.name for arm in arms))
     task = {"kind": "ranks", "seconds": seconds, "arms": commands, "slots": slots}
     walltime = program.walltime(len(slots), seconds)
     return program.measurement(task, walltime, (ranks.PROGRAM, Path(ranks.__file__)))

@@ -30,9 +30,9 @@ def _awaited(path: Path, seconds: float) -> dict[str, Any] | None:
     """Return a file of another rank as soon as it is there; None after so many seconds."""
     end = time.monotonic() + seconds
     while True:
-        found: dict[str, Any] | None = driver.read_object(path)
-        if found is not None or time.monotonic() > end:
-            return found
+        record: dict[str, Any] | None = driver.read_object(path)
+        if record is not None or time.monotonic() > end:
+            return record
         time.sleep(driver.POLL)
 
 
@@ -61,8 +61,8 @@ def _environment(slot: Path, port: int, variables: dict[str, str]) -> dict[str, 
 
 def _broken(slot: Path, processes: int) -> bool:
     """Return whether a rank has failed."""
-    told = (driver.read_object(slot / "ranks" / f"{rank}.json") for rank in range(processes))
-    return any(each is not None and each["failed"] for each in told)
+    records = (driver.read_object(slot / "ranks" / f"{rank}.json") for rank in range(processes))
+    return any(record is not None and record["failed"] for record in records)
 
 
 def run_rank(
@@ -95,17 +95,18 @@ def run_rank(
     driver.end_start(child)
     driver.children[:] = []
     failed = ended != "itself" or child.returncode != 0
-    told = {"failed": failed, "ended": ended, "exit_code": child.returncode, "memory": memory}
-    driver.write_object(slot / "ranks" / f"{rank}.json", told)
+    outcome = {"failed": failed, "ended": ended, "exit_code": child.returncode, "memory": memory}
+    driver.write_object(slot / "ranks" / f"{rank}.json", outcome)
 
 
 def _summed_up(slot: Path, more: dict[str, Any], begin: float, processes: int) -> dict[str, Any]:
     """Write how a slot ended, when all ranks have said it: rank 0."""
-    told = [_awaited(slot / "ranks" / f"{rank}.json", WAIT) for rank in range(processes)]
-    first = told[0] or {}
+    outcomes = [_awaited(slot / "ranks" / f"{rank}.json", WAIT) for rank in range(processes)]
+    first = outcomes[0] or {}
     result = dict(
         more, ended=first.get("ended"), exit_code=first.get("exit_code"), memory=first.get("memory"),
-        seconds=round(time.monotonic() - begin, 3), failed=any(each is None or each["failed"] for each in told),
+        seconds=round(time.monotonic() - begin, 3),
+        failed=any(outcome is None or outcome["failed"] for outcome in outcomes),
     )  # fmt: skip
     shutil.rmtree(str(slot / "source"), ignore_errors=True)
     shutil.rmtree(str(slot / "checkpoints"), ignore_errors=True)
@@ -126,16 +127,16 @@ def run_ranks(run: Path, task: dict[str, Any]) -> None:
         begin = time.monotonic()
         if rank == 0:
             _prepared(slot, meeting, task, done)
-        told = _awaited(meeting, WAIT + task["seconds"])
-        if told is None:
+        signal = _awaited(meeting, WAIT + task["seconds"])
+        if signal is None:
             raise SystemExit(f"rank {rank}: rank 0 never began slot {number}")
-        if told.get("over"):
+        if signal.get("over"):
             raise SystemExit(0)
-        run_rank(slot, task, task["arms"][more["arm"]][more["round"]], more, told["port"], rank, processes)
+        run_rank(slot, task, task["arms"][more["arm"]][more["round"]], more, signal["port"], rank, processes)
         if rank == 0:
-            found = _summed_up(slot, more, begin, processes)
-            done.append(found["seconds"])
-            print(f"training {number + 1} of {len(task['slots'])}: {json.dumps(found)}", flush=True)
+            outcome = _summed_up(slot, more, begin, processes)
+            done.append(outcome["seconds"])
+            print(f"training {number + 1} of {len(task['slots'])}: {json.dumps(outcome)}", flush=True)
 
 
 if __name__ == "__main__":

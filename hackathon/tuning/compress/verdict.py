@@ -114,9 +114,9 @@ def final_metric(slots: Sequence[TrainingStart], check: Mapping[str, Any] | None
 
     It is the recipe's check; else the accuracy, else the loss.
     """
-    asked = text_of(check.get("metric")) if check is not None else ""
-    told = {name for slot in slots for name in slot.numbers}
-    metric = next((name for name in (asked, "accuracy", "loss") if name in told), "")
+    preferred = text_of(check.get("metric")) if check is not None else ""
+    metrics = {name for slot in slots for name in slot.numbers}
+    metric = next((name for name in (preferred, "accuracy", "loss") if name in metrics), "")
     return metric, direction(metric, check)
 
 
@@ -129,21 +129,21 @@ def judge(slots: Sequence[TrainingStart], hooks: Sequence[Option], metric: str, 
     compared = compare(slots, hooks, claims)
     base = {slot.round: slot for slot in slots if slot.arm == 0 and not slot.failed}
     values = tuple(slot.numbers[metric] for slot in base.values() if math.isfinite(slot.numbers.get(metric, math.nan)))
-    spread = median(abs(one - other) for one, other in combinations(values, 2)) if len(values) > 1 else None
+    spread = median(abs(first - second) for first, second in combinations(values, 2)) if len(values) > 1 else None
     times = {row.name: row for row in compared.rows}
     rows = []
     for number, hook in enumerate(hooks, 1):
         mine = [slot for slot in slots if slot.arm == number and not slot.failed]
         sign = 1.0 if more_is_better else -1.0
         differences = [
-            found for slot in mine if slot.round in base
-            if (found := _difference(base[slot.round], slot, metric, sign)) is not None
+            difference for slot in mine if slot.round in base
+            if (difference := _difference(base[slot.round], slot, metric, sign)) is not None
         ]  # fmt: skip
         accuracy = _judged(differences, spread, claims) if differences else None
-        told = [slot.numbers[metric] for slot in mine if metric in slot.numbers]
+        finals = [slot.numbers[metric] for slot in mine if metric in slot.numbers]
         time = times[hook.name]
         rows.append(
-            HookRow(time, _sent(mine), median(told) if told else None, accuracy, _verdict(time, accuracy))
+            HookRow(time, _sent(mine), median(finals) if finals else None, accuracy, _verdict(time, accuracy))
         )  # fmt: skip
     order = ("pays", "unclear", "none", "few", "slower", "accuracy", "failed")
     rows.sort(key=lambda row: (order.index(row.verdict), -_ratio(row)))
@@ -163,18 +163,18 @@ def _judged(differences: Sequence[float], spread: float | None, claims: int) -> 
     `worse`: the interval lies below 0, or all of them do and the median is FAR times what another seed does. `same`:
     the median is no worse than another seed. Between the two nothing is clear, and no gain is claimed.
     """
-    found = ratio_of(differences, claims)  # the interval of the sign test holds for differences as for ratios
-    known = found.high != math.inf
-    low, high = (found.low, found.high) if known else (-math.inf, math.inf)
+    ratio = ratio_of(differences, claims)  # the interval of the sign test holds for differences as for ratios
+    bounded = ratio.high != math.inf
+    low, high = (ratio.low, ratio.high) if bounded else (-math.inf, math.inf)
     usual = spread or 0.0
-    kept: Kept
+    accuracy: Kept
     if len(differences) < LEAST_SEEDS or spread is None:
-        kept = "unknown"
-    elif high < 0 or (max(differences) < 0 and found.middle < -FAR * usual):
-        kept = "worse"
+        accuracy = "unknown"
+    elif high < 0 or (max(differences) < 0 and ratio.middle < -FAR * usual):
+        accuracy = "worse"
     else:
-        kept = "same" if found.middle >= -usual else "unclear"
-    return Accuracy(len(differences), found.middle, low, high, kept)
+        accuracy = "same" if ratio.middle >= -usual else "unclear"
+    return Accuracy(len(differences), ratio.middle, low, high, accuracy)
 
 
 def _verdict(time: OptionRow, accuracy: Accuracy | None) -> Verdict:
@@ -188,8 +188,8 @@ def _verdict(time: OptionRow, accuracy: Accuracy | None) -> Verdict:
 
 
 def _sent(slots: Sequence[TrainingStart]) -> float | None:
-    told = [slot.numbers[SENT] for slot in slots if math.isfinite(slot.numbers.get(SENT, math.nan))]
-    return median(told) if told else None
+    amounts = [slot.numbers[SENT] for slot in slots if math.isfinite(slot.numbers.get(SENT, math.nan))]
+    return median(amounts) if amounts else None
 
 
 def _ratio(row: HookRow) -> float:

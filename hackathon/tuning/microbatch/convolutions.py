@@ -38,7 +38,7 @@ class Layer:
     @property
     def whole(self) -> Kernel | None:
         """The fastest kernel of the whole batch."""
-        return min(self.kernels.get(self.batch, ()), key=lambda each: each.seconds, default=None)
+        return min(self.kernels.get(self.batch, ()), key=lambda kernel: kernel.seconds, default=None)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class LayerPlan:
 
         What is computed stays the same, so no loss is compared.
         """
-        sizes = {name: list(each.sizes) for name, each in self.splits.items()}
+        sizes = {name: list(split.sizes) for name, split in self.splits.items()}
         return Option("layers", "layers", "nothing", {f"env.{VARIABLE}": json.dumps(sizes, separators=(",", ":"))})
 
     def as_json(self) -> dict[str, Any]:
@@ -67,11 +67,11 @@ class LayerPlan:
         return {
             "layers": [
                 {
-                    "name": each.name, "batch": each.batch, "seconds": each.whole.seconds if each.whole else None,
-                    "sizes": list(self.splits[each.name].sizes) if each.name in self.splits else [each.batch],
-                    "planned_seconds": self.splits[each.name].seconds if each.name in self.splits else None,
+                    "name": layer.name, "batch": layer.batch, "seconds": layer.whole.seconds if layer.whole else None,
+                    "sizes": list(self.splits[layer.name].sizes) if layer.name in self.splits else [layer.batch],
+                    "planned_seconds": self.splits[layer.name].seconds if layer.name in self.splits else None,
                 }
-                for each in self.layers
+                for layer in self.layers
             ],
             "seconds": self.seconds, "planned_seconds": self.planned,
         }  # fmt: skip
@@ -88,20 +88,20 @@ def kernel_measurement(program: SingleProcess, seconds: int) -> SpeedupMeasureme
 
 def read_layers(run: RunDirectory) -> list[Layer]:
     """Return the convolutions that a run measured; none where the program measures nothing."""
-    found = []
-    for name, told in mappings_of(run.files.json(f"{FOLDER}/{REPORT}", 1 << 22)).items():
-        batch = whole(told.get("batch"))
+    layers = []
+    for name, entry in mappings_of(run.files.json(f"{FOLDER}/{REPORT}", 1 << 22)).items():
+        batch = whole(entry.get("batch"))
         kernels: dict[int, list[Kernel]] = {}
-        for size, measured in mapping_of(told.get("kernels")).items():
-            numbers = [finite(each) for each in listed(measured)]
+        for size, measured in mapping_of(entry.get("kernels")).items():
+            numbers = [finite(number) for number in listed(measured)]
             if not size.isdecimal() or len(size) > 9 or len(numbers) != 2:
                 continue
             seconds, workspace = numbers
             if seconds is not None and workspace is not None and seconds > 0 and workspace >= 0:
                 kernels[int(size)] = [Kernel(seconds, int(workspace))]
         if batch is not None and 0 < batch <= MOST_BATCH and batch in kernels:
-            found.append(Layer(name, batch, kernels))
-    return found
+            layers.append(Layer(name, batch, kernels))
+    return layers
 
 
 def plan_layers(layers: Sequence[Layer], limit: float, shared: bool = False) -> LayerPlan | None:
@@ -110,22 +110,22 @@ def plan_layers(layers: Sequence[Layer], limit: float, shared: bool = False) -> 
     None where a layer does not fit. Raises as `shared_split`.
     """
     if shared:
-        together = shared_split([(each.kernels, each.batch) for each in layers], int(limit))
+        together = shared_split([(layer.kernels, layer.batch) for layer in layers], int(limit))
         best: list[LayerSplit | None] = list(together.layers) if together is not None else [None]
     else:
-        best = [fastest_split(each.kernels, each.batch, limit) for each in layers]
-    if any(each is None for each in best):
+        best = [fastest_split(layer.kernels, layer.batch, limit) for layer in layers]
+    if any(split is None for split in best):
         return None
     splits: dict[str, LayerSplit] = {}
     seconds = planned = 0.0
     for layer, split in zip(layers, best, strict=True):
-        whole = layer.whole
-        if whole is None or split is None:
+        kernel = layer.whole
+        if kernel is None or split is None:
             continue
-        needed = whole.workspace > limit
-        wanted = len(split.sizes) > 1 and (needed or shared or split.seconds <= (1 - WORTH) * whole.seconds)
-        if wanted:
+        needed = kernel.workspace > limit
+        pays = len(split.sizes) > 1 and (needed or shared or split.seconds <= (1 - WORTH) * kernel.seconds)
+        if pays:
             splits[layer.name] = split
-        seconds += whole.seconds
-        planned += split.seconds if wanted else whole.seconds
+        seconds += kernel.seconds
+        planned += split.seconds if pays else kernel.seconds
     return LayerPlan(tuple(layers), splits, seconds, planned)

@@ -47,12 +47,12 @@ class SharedSplit:
     @property
     def seconds(self) -> float:
         """Of all layers together."""
-        return sum(each.seconds for each in self.layers)
+        return sum(layer.seconds for layer in self.layers)
 
     @property
     def workspace(self) -> int:
         """Bytes of all layers together."""
-        return sum(each.workspace for each in self.layers)
+        return sum(layer.workspace for layer in self.layers)
 
 
 Kernels = Mapping[int, Sequence[Kernel]]
@@ -67,22 +67,22 @@ def fastest_split(kernels: Kernels, batch: int, limit: float) -> LayerSplit | No
     """
     steps = []
     for size, measured in sorted(kernels.items()):
-        fitting = [each for each in measured if each.workspace <= limit]
+        fitting = [kernel for kernel in measured if kernel.workspace <= limit]
         if 1 <= size <= batch and fitting:
-            steps.append((size, min(fitting, key=lambda each: (each.seconds, each.workspace))))
+            steps.append((size, min(fitting, key=lambda kernel: (kernel.seconds, kernel.workspace))))
     best: list[tuple[float, int] | None] = [(0.0, 0)]
     last: list[int] = [-1]
     for samples in range(1, batch + 1):
-        found: tuple[float, int] | None = None
+        fastest: tuple[float, int] | None = None
         chosen = -1
         for number, (size, kernel) in enumerate(steps):
             before = best[samples - size] if size <= samples else None
             if before is None:
                 continue
             offered = before[0] + kernel.seconds, before[1] + 1
-            if found is None or offered < found:
-                found, chosen = offered, number
-        best.append(found)
+            if fastest is None or offered < fastest:
+                fastest, chosen = offered, number
+        best.append(fastest)
         last.append(chosen)
     if best[batch] is None:
         return None
@@ -101,12 +101,12 @@ def splits_worth_having(kernels: Kernels, batch: int) -> list[LayerSplit]:
 
     What a split needs is the workspace of one of its kernels, so one limit for each of them gives all.
     """
-    found: list[LayerSplit] = []
-    for limit in sorted({each.workspace for measured in kernels.values() for each in measured}):
+    splits: list[LayerSplit] = []
+    for limit in sorted({kernel.workspace for measured in kernels.values() for kernel in measured}):
         split = fastest_split(kernels, batch, limit)
-        if split is not None and (not found or split.seconds < found[-1].seconds):
-            found.append(split)
-    return found
+        if split is not None and (not splits or split.seconds < splits[-1].seconds):
+            splits.append(split)
+    return splits
 
 
 def shared_split(layers: Sequence[tuple[Kernels, int]], limit: int) -> SharedSplit | None:
@@ -116,11 +116,11 @@ def shared_split(layers: Sequence[tuple[Kernels, int]], limit: int) -> SharedSpl
     by `scipy.optimize.milp`; raises RequestError where SciPy is missing then, for nothing is known.
     """
     choices = [splits_worth_having(kernels, batch) for kernels, batch in layers]
-    if any(not each for each in choices):
+    if any(not splits for splits in choices):
         return None
-    found = _by_sums(choices, limit)
-    if found is not None:
-        return SharedSplit(found, "exact") if len(found) == len(layers) else None
+    chosen = _by_sums(choices, limit)
+    if chosen is not None:
+        return SharedSplit(chosen, "exact") if len(chosen) == len(layers) else None
     solved = by_milp(choices, limit)
     return SharedSplit(solved, "milp") if solved is not None else None
 
@@ -130,13 +130,13 @@ def _by_sums(
 ) -> tuple[LayerSplit, ...] | None:
     """Return the choices, () where nothing fits, None for too many sums."""
     states: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
-    rest = [sum(each[0].workspace for each in choices[number:]) for number in range(len(choices) + 1)]
+    remaining = [sum(splits[0].workspace for splits in choices[number:]) for number in range(len(choices) + 1)]
     for number, options in enumerate(choices):
         longer = [
-            (workspace + each.workspace, seconds + each.seconds, (*chosen, at))
+            (workspace + split.workspace, seconds + split.seconds, (*chosen, at))
             for workspace, seconds, chosen in states
-            for at, each in enumerate(options)
-            if workspace + each.workspace + rest[number + 1] <= limit
+            for at, split in enumerate(options)
+            if workspace + split.workspace + remaining[number + 1] <= limit
         ]
         longer.sort(key=lambda state: (state[0], state[1]))
         states = []
@@ -164,23 +164,23 @@ def by_milp(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerS
     least = sum(options[0].workspace for options in choices)
     if least > limit:
         return None
-    flat = [(number, each) for number, options in enumerate(choices) for each in options]
-    scale = max(max(each.seconds for each in options) for options in choices) * len(choices) or 1.0
-    seconds = np.array([each.seconds for _, each in flat]) / scale * 1e6  # the solver's gap is 1e-6 at best
+    flat = [(number, split) for number, options in enumerate(choices) for split in options]
+    scale = max(max(split.seconds for split in options) for options in choices) * len(choices) or 1.0
+    seconds = np.array([split.seconds for _, split in flat]) / scale * 1e6  # the solver's gap is 1e-6 at best
     one_each = np.zeros((len(choices), len(flat)))
     for at, (number, _) in enumerate(flat):
         one_each[number, at] = 1
-    workspace = np.array([each.workspace for _, each in flat], dtype=float)
+    workspace = np.array([split.workspace for _, split in flat], dtype=float)
     room = max(1.0, float(limit))
     while True:
-        found = milp(
+        solution = milp(
             seconds, integrality=np.ones(len(flat)), bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0},
             constraints=[LinearConstraint(one_each, 1, 1), LinearConstraint(workspace / max(1.0, limit), -np.inf,
                                                                             room / max(1.0, limit))],
         )  # fmt: skip
-        if found.x is None:
-            raise RequestError("microbatch.not_solved", reason=found.message)
-        taken = [each for (_, each), value in zip(flat, found.x, strict=True) if value > 0.5]
-        if sum(each.workspace for each in taken) <= limit:
+        if solution.x is None:
+            raise RequestError("microbatch.not_solved", reason=solution.message)
+        taken = [split for (_, split), value in zip(flat, solution.x, strict=True) if value > 0.5]
+        if sum(split.workspace for split in taken) <= limit:
             return tuple(taken)
         room = min(room, float(limit)) * (1 - 1e-6)  # the solver took a little more than there is

@@ -53,30 +53,30 @@ def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> t
     probes = [first]
     while not probes[-1].fits and probes[-1].batch is not None and probes[-1].parts < probes[-1].batch:
         probes.append(start(min(2 * probes[-1].parts, probes[-1].batch), 1))
-    found = probes[-1]
-    if not found.fits or found.batch is None:
+    probe = probes[-1]
+    if not probe.fits or probe.batch is None:
         return probes, None
-    batch = found.batch
-    parts = min(found.parts, batch)
+    batch = probe.batch
+    parts = min(probe.parts, batch)
     other = parts // 2 if len(probes) == 1 else min(2 * parts, batch)
     if other >= 1 and other != parts:
         probes.append(start(other, 1))
         if not probes[-1].fits and min(2 * parts, batch) != parts:
             probes.append(start(min(2 * parts, batch), 1))
     line, most = _forecast(probes, limit)
-    while most is not None and min(most, batch) > 2 * max(each.size for each in probes if each.fits):
-        nearer = -(-batch // (2 * max(each.size for each in probes if each.fits)))
-        if any(each.parts <= nearer for each in probes):
+    while most is not None and min(most, batch) > 2 * max(probe.size for probe in probes if probe.fits):
+        nearer = -(-batch // (2 * max(probe.size for probe in probes if probe.fits)))
+        if any(probe.parts <= nearer for probe in probes):
             break
         probes.append(start(nearer, 1))  # a line that is drawn out to four times its points misses
         line, most = _forecast(probes, limit)
     if line is None or most is None:  # memory says nothing: the middle between what fits and what does not
-        least = min(min(each.parts, batch) for each in probes if each.fits)
-        fails = max((each.parts for each in probes if not each.fits), default=0)
+        least = min(min(probe.parts, batch) for probe in probes if probe.fits)
+        fails = max((probe.parts for probe in probes if not probe.fits), default=0)
         while least - fails > 1:
             probes.append(start((least + fails) // 2, 1))
             least, fails = (probes[-1].parts, fails) if probes[-1].fits else (least, probes[-1].parts)
-        line, parts = driver.memory_line([each.probe() for each in probes]), least
+        line, parts = driver.memory_line([probe.probe() for probe in probes]), least
     else:
         parts = -(-batch // max(1, min(most, batch)))
     tries = 0
@@ -93,8 +93,10 @@ def search_parts(start: Callable[[int, int], PartProbe], limit: int | None) -> t
 
 def _forecast(probes: list[PartProbe], limit: int | None) -> tuple[tuple[int, int, float] | None, int | None]:
     """Return the line of the memory, and the samples for which it reaches MARGIN of the limit; None for not known."""
-    known = [each.probe() for each in probes]
-    return driver.memory_line(known), driver.predicted(known, int(limit * driver.MARGIN) if limit is not None else None)
+    starts = [probe.probe() for probe in probes]
+    return driver.memory_line(starts), driver.predicted(
+        starts, int(limit * driver.MARGIN) if limit is not None else None
+    )
 
 
 def candidates(fewest: int, batch: int) -> list[int]:
@@ -116,12 +118,12 @@ def run_micro(run: Path, task: dict[str, Any]) -> None:
         variables = dict(task.get("variables") or {}, **{VARIABLE: str(parts)})
         kind = "confirm" if longer > 1 else kind
         more = {"parts": parts, "kind": kind, "variables": variables, "longer": longer}
-        found = driver.run_slot(slot, task, task["command"], more)
-        done.append(found["seconds"])
-        told = driver.read_object(slot / REPORT) or {}
-        batch, sizes = told.get("batch"), told.get("sizes") or [0]
-        print(f"{parts} micro-batches: {json.dumps(found)}", flush=True)
-        return PartProbe(parts, batch, max(sizes), not found["failed"], found["memory"])
+        outcome = driver.run_slot(slot, task, task["command"], more)
+        done.append(outcome["seconds"])
+        report = driver.read_object(slot / REPORT) or {}
+        batch, sizes = report.get("batch"), report.get("sizes") or [0]
+        print(f"{parts} micro-batches: {json.dumps(outcome)}", flush=True)
+        return PartProbe(parts, batch, max(sizes), not outcome["failed"], outcome["memory"])
 
     probes, planned = search_parts(start, limit)
     driver.write_object(run / "slots" / "micro.json", {"limit": limit, "planned": planned, "starts": len(probes)})

@@ -112,12 +112,12 @@ class BatchSplit:
     @property
     def other_failure(self) -> SplitProbe | None:
         """A start that failed for another reason than memory: then nothing is known."""
-        return next((each for each in self.probes if not each.fits and not each.out_of_memory), None)
+        return next((probe for probe in self.probes if not probe.fits and not probe.out_of_memory), None)
 
     @property
     def uses_wrapper(self) -> bool:
         """Whether any start said how it cuts its batch."""
-        return any(each.size for each in self.probes)
+        return any(probe.size for probe in self.probes)
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -134,10 +134,10 @@ class BatchSplit:
             "batch_normalisation": list(self.batch_normalisation), "metric": self.metric, "unit": self.unit,
             "probes": [
                 {
-                    "micro_batches": each.parts, "size": each.size, "kind": each.kind, "fits": each.fits,
-                    "memory_bytes": each.memory, "value": each.value, "cause": each.cause or None,
+                    "micro_batches": probe.parts, "size": probe.size, "kind": probe.kind, "fits": probe.fits,
+                    "memory_bytes": probe.memory, "value": probe.value, "cause": probe.cause or None,
                 }
-                for each in self.probes
+                for probe in self.probes
             ],
             "speeds": [
                 {
@@ -168,25 +168,25 @@ def split_measurement(
 
 def read_split(run: RunDirectory) -> BatchSplit | None:
     """Return what a search found; None while it has not come to its end."""
-    found = run.files.json("slots/micro.json")
-    if not found:
+    summary = run.files.json("slots/micro.json")
+    if not summary:
         return None
     task = run.files.json("source/hackathon_speedup.json", 1 << 22)
-    values = {each.folder: each for each in read_slots(run)}
+    values = {slot.folder: slot for slot in read_slots(run)}
     reports = {folder: run.files.json(f"{folder}/{parts.REPORT}") for folder in slot_folders(run)}
     probes = tuple(_probe(run, folder, reports[folder], values[folder].value) for folder in reports)
-    best = next((each for each in reversed(probes) if each.kind == "confirm" and each.fits and each.size), None)
+    best = next((probe for probe in reversed(probes) if probe.kind == "confirm" and probe.fits and probe.size), None)
     speeds = _speeds(probes)
     chosen = fastest(best.parts, speeds) if best is not None else None
     report = next((reports[probe.folder] for probe in reversed(probes) if probe.parts == chosen and probe.size), {})
     first = next(iter(values.values()), None)
     return BatchSplit(
-        batch=next((whole(mapping_of(each).get("batch")) for each in reports.values() if each), None),
-        limit=whole(found.get("limit")),
+        batch=next((whole(mapping_of(report).get("batch")) for report in reports.values() if report), None),
+        limit=whole(summary.get("limit")),
         parts=chosen,
         fewest=best.parts if best is not None else None,
         sizes=tuple(size for size in map(whole, listed(report.get("sizes"))) if size is not None),
-        planned=whole(found.get("planned")) if best is not None else None,
+        planned=whole(summary.get("planned")) if best is not None else None,
         measured=best.memory if best is not None else None,
         unit=first.unit if first is not None else "",
         metric=first.metric if first is not None else "",
@@ -210,17 +210,17 @@ def _speeds(probes: Sequence[SplitProbe]) -> tuple[SplitSpeed, ...]:
 
 
 def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: float | None) -> SplitProbe:
-    told = run.files.json(f"{folder}/slot.json")
-    failed = told.get("failed") is True
+    slot = run.files.json(f"{folder}/slot.json")
+    failed = slot.get("failed") is True
     sizes = [size for size in map(whole, listed(report.get("sizes"))) if size is not None]
     return SplitProbe(
-        parts=whole(told.get("parts")) or 0,
+        parts=whole(slot.get("parts")) or 0,
         size=max(sizes, default=None),
-        kind=text_of(told.get("kind")),
+        kind=text_of(slot.get("kind")),
         fits=not failed,
-        memory=whole(told.get("memory")),
+        memory=whole(slot.get("memory")),
         value=finite(value) if value is not None else None,
-        cause=cause_of(run, folder, told) if failed else "",
+        cause=cause_of(run, folder, slot) if failed else "",
         folder=folder,
     )
 

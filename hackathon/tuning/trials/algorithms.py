@@ -64,13 +64,13 @@ class AlgorithmComparison:
     @property
     def best(self) -> AlgorithmStanding | None:
         """The likeliest one; None while nothing is known."""
-        known = [each for each in self.algorithms if each.probability is not None and not each.out]
-        return max(known, key=lambda each: each.probability or 0.0, default=None)
+        candidates = [standing for standing in self.algorithms if standing.probability is not None and not standing.out]
+        return max(candidates, key=lambda standing: standing.probability or 0.0, default=None)
 
     @property
     def living(self) -> list[Scalar]:
         """Those that get more trials."""
-        return [each.name for each in self.algorithms if not each.out]
+        return [standing.name for standing in self.algorithms if not standing.out]
 
 
 def comparison(
@@ -80,13 +80,13 @@ def comparison(
 
     `over`: no trial will be added. `told`: with the probabilities, which take a while.
     """
-    axis = next((each for each in plan.space if each.name == plan.compare), None)
+    axis = next((dimension for dimension in plan.space if dimension.name == plan.compare), None)
     if axis is None:
         return None
     ends = expected_ends(plan, trials)
     groups: dict[Scalar, list[ExpectedEnd]] = {name: [] for name in axis.choices}
     failed: dict[Scalar, int] = dict.fromkeys(axis.choices, 0)
-    for trial in sorted(trials, key=lambda each: each.number):
+    for trial in sorted(trials, key=lambda trial: trial.number):
         name = trial.settings.get(axis.name)
         if name not in groups:
             continue
@@ -94,63 +94,63 @@ def comparison(
             groups[name].append(ends[trial.number])
         failed[name] += trial.progress.state == FAILED
     hopeless = {name for name in groups if failed[name] >= HOPELESS and not groups[name]}
-    found = compare(
-        {name: each for name, each in groups.items() if name not in hopeless}, plan.trials, LEVEL, plan.seed,
+    standings = compare(
+        {name: members for name, members in groups.items() if name not in hopeless}, plan.trials, LEVEL, plan.seed,
         over=over, told=told,
     )  # fmt: skip
-    by_name = {each.name: each for each in found.algorithms}
+    by_name = {standing.name: standing for standing in standings.algorithms}
     gone = tuple(AlgorithmStanding(name, 0, 0.0, out=True) for name in hopeless)
-    return replace(found, algorithms=tuple(by_name[name] for name in groups if name in by_name) + gone)
+    return replace(standings, algorithms=tuple(by_name[name] for name in groups if name in by_name) + gone)
 
 
 def expected_ends(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
     """Return number → what each trial reached, or would have reached, on a scale where less is better."""
-    finished = [each for each in trials if each.progress.state == FINISHED and each.progress.value is not None]
+    finished = [trial for trial in trials if trial.progress.state == FINISHED and trial.progress.value is not None]
     if plan.objective.kind == TIME_TO:
         return _times(plan, trials)
-    curves = [with_final(each.progress.curve, each.progress, plan.objective) for each in finished]
-    stopped = [each for each in trials if each.progress.state == STOPPED and each.progress.curve]
-    values = [each.progress.value or 0.0 for each in finished]
-    values += [value for each in (*curves, *(one.progress.curve for one in stopped)) for _, value in each]
-    scale = Scale.of([each for each in values if math.isfinite(each)], plan.objective.maximise)
-    found = {each.number: ExpectedEnd(scale.cost(each.progress.value or 0.0), 0.0, 1.0) for each in finished}
-    lengths = sorted(each[-1][0] for each in curves if each)
+    curves = [with_final(trial.progress.curve, trial.progress, plan.objective) for trial in finished]
+    stopped = [trial for trial in trials if trial.progress.state == STOPPED and trial.progress.curve]
+    values = [trial.progress.value or 0.0 for trial in finished]
+    values += [value for curve in (*curves, *(trial.progress.curve for trial in stopped)) for _, value in curve]
+    scale = Scale.of([value for value in values if math.isfinite(value)], plan.objective.maximise)
+    ends = {trial.number: ExpectedEnd(scale.cost(trial.progress.value or 0.0), 0.0, 1.0) for trial in finished}
+    lengths = sorted(curve[-1][0] for curve in curves if curve)
     horizon = lengths[len(lengths) // 2] if plan.objective.kind == END and lengths else plan.objective.seconds
-    worst = max((each.mean for each in found.values()), default=None)
-    for each in stopped:
-        curve = each.progress.curve
+    worst = max((end.mean for end in ends.values()), default=None)
+    for trial in stopped:
+        curve = trial.progress.curve
         if not math.isfinite(curve[-1][1]):
             if worst is not None:  # it diverged
-                found[each.number] = ExpectedEnd(worst, 0.0, 1.0)
+                ends[trial.number] = ExpectedEnd(worst, 0.0, 1.0)
             continue
         end = None
         if horizon is not None and curve[-1][0] < horizon:
             end = by_ratios(curve, curves, horizon, scale) or by_families(curve, horizon, scale, WIDENED)
-        found[each.number] = end or ExpectedEnd(scale.cost(curve[-1][1]), GUESS, math.inf)
-    return found
+        ends[trial.number] = end or ExpectedEnd(scale.cost(curve[-1][1]), GUESS, math.inf)
+    return ends
 
 
 def _times(plan: TuningPlan, trials: Sequence[Trial]) -> dict[int, ExpectedEnd]:
     """Return the logarithms of times to a value; a trial that was stopped as too slow counts with twice the best."""
     fastest = best(trials, plan)
-    found = {}
-    for each in trials:
-        value = each.progress.value if each.progress.state == FINISHED else None
-        if each.progress.state == STOPPED and fastest is not None:
+    ends = {}
+    for trial in trials:
+        value = trial.progress.value if trial.progress.state == FINISHED else None
+        if trial.progress.state == STOPPED and fastest is not None:
             value = 2 * (fastest.progress.value or 0.0)
         if value is not None:
-            found[each.number] = ExpectedEnd(math.log(max(value, 1e-3)), 0.0, 1.0)
-    return found
+            ends[trial.number] = ExpectedEnd(math.log(max(value, 1e-3)), 0.0, 1.0)
+    return ends
 
 
 def looks(trials: int | None) -> list[int]:
     """Return the numbers of trials of each algorithm at which it is decided; one more look comes at the end."""
-    most, found = (USUAL_TRIALS if trials is None else trials) // 2, []
+    most, counts = (USUAL_TRIALS if trials is None else trials) // 2, []
     number = FIRST_LOOK
     while number <= most:
-        found.append(number)
+        counts.append(number)
         number *= 2
-    return found
+    return counts
 
 
 def compare(
@@ -168,12 +168,14 @@ def compare(
         if len(living) < 2 or any(len(groups[name]) < number for name in living):
             break
         living = _after_look(_fixed({name: groups[name][:number] for name in living}), delta, level, seed)
-    ready = len(groups) > 0 and all(len(each) >= FIRST_LOOK for each in groups.values())
+    ready = len(groups) > 0 and all(len(ends) >= FIRST_LOOK for ends in groups.values())
     if over and ready and len(living) > 1:
         living = _after_look(_fixed({name: groups[name] for name in living}), delta, level, seed)
     chances = probabilities(groups, seed) if ready and told else {}
-    found = [AlgorithmStanding(name, len(each), chances.get(name), name not in living) for name, each in groups.items()]
-    return AlgorithmComparison(tuple(found), decided=len(living) == 1 and len(groups) > 1)
+    standings = [
+        AlgorithmStanding(name, len(ends), chances.get(name), name not in living) for name, ends in groups.items()
+    ]
+    return AlgorithmComparison(tuple(standings), decided=len(living) == 1 and len(groups) > 1)
 
 
 def _fixed(groups: Mapping[Scalar, Sequence[ExpectedEnd]]) -> Fixed:
@@ -183,7 +185,7 @@ def _fixed(groups: Mapping[Scalar, Sequence[ExpectedEnd]]) -> Fixed:
 @lru_cache(256)  # a tuner asks again every second, and what is asked changes with each trial that ends
 def _after_look(fixed: Fixed, delta: float, level: float, seed: str) -> list[Scalar]:
     groups = dict(fixed)
-    scores = {name: score(sorted(each.mean for each in ends)) for name, ends in groups.items()}
+    scores = {name: score(sorted(end.mean for end in ends)) for name, ends in groups.items()}
     first = min(scores.values())
     beyond = exchanged(groups, [scores[name] - first for name in groups], level, seed)
     worse = [name for name, share in zip(groups, beyond, strict=True) if share < level]
@@ -199,11 +201,11 @@ def probabilities(groups: Mapping[Scalar, Sequence[ExpectedEnd]], seed: str) -> 
 @lru_cache(256)
 def _probabilities(fixed: Fixed, seed: str) -> Mapping[Scalar, float]:
     groups = dict(fixed)
-    source = random.Random(f"algorithms {seed} {[len(each) for each in groups.values()]}")
+    source = random.Random(f"algorithms {seed} {[len(ends) for ends in groups.values()]}")
     counts = dict.fromkeys(groups, 0.0)
     for _ in range(DRAWS):
         drawn = {
-            name: score(sorted(_drawn(source, each) for each in source.choices(ends, k=len(ends))))
+            name: score(sorted(_drawn(source, end) for end in source.choices(ends, k=len(ends))))
             for name, ends in groups.items()
         }
         least = min(drawn.values())
@@ -228,9 +230,9 @@ def exchanged(
     The observed order counts as one of the exchanges. It ends as soon as no lead can lie below the level any more: then
     what is returned is too small, and still not below it.
     """
-    source = random.Random(f"exchange {seed} {[len(each) for each in groups.values()]}")
-    values = [each.mean for ends in groups.values() for each in ends]
-    sizes = [len(each) for each in groups.values()]
+    source = random.Random(f"exchange {seed} {[len(ends) for ends in groups.values()]}")
+    values = [end.mean for ends in groups.values() for end in ends]
+    sizes = [len(ends) for ends in groups.values()]
     counts = [1] * len(leads)
     enough = level * (DRAWS + 1)
     for _ in range(DRAWS):
@@ -255,11 +257,11 @@ def score(ordered: Sequence[float]) -> float:
 @cache
 def _weights(count: int) -> tuple[float, ...]:
     taken = min(BEST_OF, count)
-    whole = math.comb(count, taken)
-    return tuple(math.comb(count - 1 - number, taken - 1) / whole for number in range(count - taken + 1))
+    total = math.comb(count, taken)
+    return tuple(math.comb(count - 1 - number, taken - 1) / total for number in range(count - taken + 1))
 
 
-def next_algorithm(plan: TuningPlan, trials: Sequence[Trial], found: AlgorithmComparison) -> list[Scalar]:
+def next_algorithm(plan: TuningPlan, trials: Sequence[Trial], standings: AlgorithmComparison) -> list[Scalar]:
     """Return the algorithms that get a trial, the one with the fewest trials first."""
-    counts = {name: sum(each.settings.get(plan.compare) == name for each in trials) for name in found.living}
-    return sorted(found.living, key=lambda name: counts[name])
+    counts = {name: sum(trial.settings.get(plan.compare) == name for trial in trials) for name in standings.living}
+    return sorted(standings.living, key=lambda name: counts[name])

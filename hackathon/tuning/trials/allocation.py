@@ -61,18 +61,18 @@ def find_allocation(environment: Mapping[str, str]) -> Allocation:
     Raises RequestError for a job whose environment does not tell what it has.
     """
     try:
-        found = registry.allocation(environment)
+        allocation = registry.allocation(environment)
     except ValueError as error:
         raise RequestError("tune.odd_allocation", job=error) from None
-    if found is not None:
-        gpus = tuple(map(str, range(found.gpus)))
-        return Allocation(tuple(range(found.cores)), gpus, found.nodes, found.job)
-    shown = environment.get("CUDA_VISIBLE_DEVICES")
-    if shown is None:
-        here = tuple(map(str, range(machine.gpus())))
+    if allocation is not None:
+        gpus = tuple(map(str, range(allocation.gpus)))
+        return Allocation(tuple(range(allocation.cores)), gpus, allocation.nodes, allocation.job)
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is None:
+        devices = tuple(map(str, range(machine.gpus())))
     else:
-        here = tuple(each for each in units(shown.replace(" ", "")) if _GPU.match(each))
-    return Allocation(tuple(sorted(os.sched_getaffinity(0))), here)
+        devices = tuple(unit for unit in units(visible.replace(" ", "")) if _GPU.match(unit))
+    return Allocation(tuple(sorted(os.sched_getaffinity(0))), devices)
 
 
 def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sources":
@@ -91,16 +91,16 @@ def inside(sources: "Sources", allocation: Allocation, concurrent: int) -> "Sour
     cluster = sources.cluster
     # mpirun inside a step would start its ranks by Slurm, in the place of that step
     fitting: tuple[Launcher, ...] = ("torchrun", "local") if allocation.step_of else ("torchrun", "local", "mpirun")
-    usable = [each for each in cluster.launchers or fitting if each in fitting]
-    made = replace(
+    usable = [launcher for launcher in cluster.launchers or fitting if launcher in fitting]
+    profile = replace(
         cluster, scheduler="local", dialect=dialect, node=replace(cluster.node, cores=cores, gpus=gpus),
         processes_per_node=gpus or 1, threads=None, queues={}, queue=None, launchers=usable or ["local"],
         starter="local", rates=Rates(), directives=[],
     )  # fmt: skip
-    found = replace(sources, cluster=made)
-    asked = resolve(found)
-    if asked.nodes != 1:
-        raise RequestError("tune.inside_one_node", nodes=asked.nodes)
-    if not gpus and asked.processes > 1:
-        made = replace(made, processes_per_node=min(asked.processes, cores))
-    return replace(found, cluster=made)
+    narrowed = replace(sources, cluster=profile)
+    request = resolve(narrowed)
+    if request.nodes != 1:
+        raise RequestError("tune.inside_one_node", nodes=request.nodes)
+    if not gpus and request.processes > 1:
+        profile = replace(profile, processes_per_node=min(request.processes, cores))
+    return replace(narrowed, cluster=profile)

@@ -72,12 +72,12 @@ class ExpectedEnd:
 
 def value_at(curve: Curve, x: float) -> float | None:
     """Return the last value at or before x; None before the first one."""
-    found = None
+    latest = None
     for at, value in curve:
         if at > x:
             break
-        found = value
-    return found
+        latest = value
+    return latest
 
 
 def chance(
@@ -98,8 +98,8 @@ def chance(
     if ratios is not None and (first := ratios.below(cost)) >= enough:
         return first
     families = by_families(curve, horizon, scale, WIDENED if ratios is None else 1.0)
-    found = [each.below(cost) for each in (ratios, families) if each is not None]
-    return max(found, default=None)
+    chances = [end.below(cost) for end in (ratios, families) if end is not None]
+    return max(chances, default=None)
 
 
 def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Scale) -> ExpectedEnd | None:
@@ -112,8 +112,8 @@ def by_ratios(curve: Curve, finished: Sequence[Curve], horizon: float, scale: Sc
         return None
     x, now = curve[-1][0], scale.cost(curve[-1][1])
     steps = []
-    for each in finished:
-        then, final = value_at(each, x), value_at(each, horizon)
+    for other in finished:
+        then, final = value_at(other, x), value_at(other, horizon)
         if then is not None and final is not None:
             steps.append(scale.cost(final) - scale.cost(then))
     count = len(steps)
@@ -139,16 +139,15 @@ def by_families(curve: Curve, horizon: float, scale: Scale, widened: float = WID
     shapes = [[x**-power for x in [*xs, 1.0]] for power in _POWERS]
     shapes += [[math.exp(-rate * x) for x in [*xs, 1.0]] for rate in _RATES]
     shapes.append([-math.log(x) for x in [*xs, 1.0]])
-    found = [each for shape in shapes if (each := _fitted(shape, costs)) is not None]
+    fits = [fit for shape in shapes if (fit := _fitted(shape, costs)) is not None]
     noise = _noise(costs)
-    found.append((costs[-1], math.fsum((cost - fmean(costs)) ** 2 for cost in costs)))  # it stays as it is
-    floor = max(min(left for _, left in found), noise**2, 1e-12)
-    weights = [(max(left, floor) / floor) ** (-len(costs) / 2) for _, left in found]
-    whole = math.fsum(weights)
-    mean = math.fsum(weight * end for weight, (end, _) in zip(weights, found, strict=True)) / whole
+    fits.append((costs[-1], math.fsum((cost - fmean(costs)) ** 2 for cost in costs)))  # it stays as it is
+    floor = max(min(left for _, left in fits), noise**2, 1e-12)
+    weights = [(max(left, floor) / floor) ** (-len(costs) / 2) for _, left in fits]
+    total = math.fsum(weights)
+    mean = math.fsum(weight * end for weight, (end, _) in zip(weights, fits, strict=True)) / total
     spread = math.sqrt(
-        math.fsum(weight * (end - mean) ** 2 for weight, (end, _) in zip(weights, found, strict=True)) / whole
-        + noise**2
+        math.fsum(weight * (end - mean) ** 2 for weight, (end, _) in zip(weights, fits, strict=True)) / total + noise**2
     )
     # what is still to come can differ as much as what came in the latter half of the way so far
     way = abs(costs[-1] - costs[len(costs) // 2]) * (1.0 - xs[-1])
@@ -182,7 +181,7 @@ def _noise(costs: Sequence[float]) -> float:
     """Return the standard deviation of single values, from second differences of the latter half (at least three)."""
     late = costs[-max(4, len(costs) // 2) :]
     seconds = [a - 2 * b + c for a, b, c in zip(late, late[1:], late[2:], strict=False)]
-    return math.sqrt(fmean(each**2 for each in seconds) / 6.0) if seconds else 0.0
+    return math.sqrt(fmean(second**2 for second in seconds) / 6.0) if seconds else 0.0
 
 
 def student(freedom: float, t: float) -> float:
@@ -209,7 +208,7 @@ def _beta(a: float, b: float, x: float) -> float:
 def _fraction(a: float, b: float, x: float) -> float:
     tiny = 1e-300
     c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0) or tiny)
-    found = d
+    fraction = d
     for m in range(1, 300):
         for numerator in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
@@ -217,7 +216,7 @@ def _fraction(a: float, b: float, x: float) -> float:
         ):
             d = 1.0 / (1.0 + numerator * d or tiny)
             c = 1.0 + numerator / c or tiny
-            found *= d * c
+            fraction *= d * c
         if abs(d * c - 1.0) < 1e-14:
             break
-    return found
+    return fraction

@@ -60,19 +60,20 @@ class WarmStart:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
-            "studies": list(self.studies), "configurations": [dict(each) for each in self.configurations],
-            "outside": self.outside, "curves": [[[x, value] for x, value in each] for each in self.curves],
-            "trials": [{"settings": dict(each.settings), "value": each.value} for each in self.trials],
+            "studies": list(self.studies),
+            "configurations": [dict(configuration) for configuration in self.configurations],
+            "outside": self.outside, "curves": [[[x, value] for x, value in curve] for curve in self.curves],
+            "trials": [{"settings": dict(trial.settings), "value": trial.value} for trial in self.trials],
         }  # fmt: skip
 
     @classmethod
     def from_json(cls, value: object, space: Space) -> "WarmStart":
         """Return it from its JSON without what is not as it was written, and without what the space does not have."""
         entry = mapping_of(value)
-        settings = [dict(mapping_of(each)) for each in listed(entry.get("configurations"))]
+        settings = [dict(mapping_of(configuration)) for configuration in listed(entry.get("configurations"))]
         trials = []
-        for each in map(mapping_of, listed(entry.get("trials"))):
-            result, chosen = finite(each.get("value")), dict(mapping_of(each.get("settings")))
+        for trial in map(mapping_of, listed(entry.get("trials"))):
+            result, chosen = finite(trial.get("value")), dict(mapping_of(trial.get("settings")))
             if result is not None and contains(space, chosen):
                 trials.append(FormerTrial(chosen, result))
         curves = []
@@ -85,7 +86,8 @@ class WarmStart:
         outside = finite(entry.get("outside")) or 0
         return cls(
             tuple(filter(None, map(text_of, listed(entry.get("studies"))))),
-            tuple(each for each in settings if contains(space, each)), int(outside), tuple(curves), tuple(trials),
+            tuple(configuration for configuration in settings if contains(space, configuration)),
+            int(outside), tuple(curves), tuple(trials),
         )  # fmt: skip
 
 
@@ -94,12 +96,14 @@ NOTHING = WarmStart()
 
 def contains(space: Space, settings: Mapping[str, Any]) -> bool:
     """Return whether a configuration has a value of each dimension and nothing else."""
-    return {each.name for each in space} == {*settings} and all(_has(each, settings[each.name]) for each in space)
+    return {dimension.name for dimension in space} == {*settings} and all(
+        _has(dimension, settings[dimension.name]) for dimension in space
+    )
 
 
 def _has(dimension: Dimension, value: object) -> bool:
     if dimension.kind == CHOICE:
-        return any(each == value and type(each) is type(value) for each in dimension.choices)
+        return any(choice == value and type(choice) is type(value) for choice in dimension.choices)
     if isinstance(value, bool) or not isinstance(value, int if dimension.kind == INT else (int, float)):
         return False
     return math.isfinite(value) and dimension.low <= value <= dimension.high
@@ -121,12 +125,12 @@ def former_studies(project: Path, own: str = "") -> list[Study]:
     catalog = gather(
         event.folder if event else None, event.record if event else None, [project], ask=False, diagnose=False
     )
-    mine = [team.runs for team in by_team(catalog) if project in {each.resolve() for each in team.projects}]
-    found = []
-    for each in by_study([run for runs in mine for run in runs], memory):
-        if each.id != own and study_record(each.project, each.id, memory).get("kind") == "tune":
-            found.append(Study(Path(each.project) / "studies" / each.id))
-    return found
+    mine = [team.runs for team in by_team(catalog) if project in {path.resolve() for path in team.projects}]
+    studies = []
+    for study in by_study([run for runs in mine for run in runs], memory):
+        if study.id != own and study_record(study.project, study.id, memory).get("kind") == "tune":
+            studies.append(Study(Path(study.project) / "studies" / study.id))
+    return studies
 
 
 def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -> WarmStart:
@@ -137,7 +141,7 @@ def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -
     """
     from hackathon.runs.status import status
 
-    names = {each.name for each in plan.space}
+    names = {dimension.name for dimension in plan.space}
     used: list[str] = []
     ranked: list[list[dict[str, Scalar]]] = []
     outside = 0
@@ -148,45 +152,45 @@ def warm_start(studies: Sequence[Study], plan: TuningPlan, request: "Request") -
             break
         try:
             then, base = plan_of(study), study.base_request()
-            if {each.name for each in then.space} != names or not _same_program(base, request):
+            if {dimension.name for dimension in then.space} != names or not _same_program(base, request):
                 continue
             if (then.objective.metric, then.objective.maximise) != (plan.objective.metric, plan.objective.maximise):
                 continue
-            known = trials_of(study, then, status(runs_of(study), ask=False, write=False), None)
+            earlier = trials_of(study, then, status(runs_of(study), ask=False, write=False), None)
         except (HackathonError, OSError, KeyError, TypeError, ValueError, AttributeError):
             continue  # it cannot be read, or not as this version writes it
-        good = _ranked(known, then.objective)
-        inside = [each for each in good if contains(plan.space, each.settings)]
+        good = _ranked(earlier, then.objective)
+        inside = [trial for trial in good if contains(plan.space, trial.settings)]
         if not good:
             continue
         used.append(study.id)
         best_of_it = inside[:FIRST]
-        outside += sum(not contains(plan.space, each.settings) for each in good[:FIRST])
-        ranked.append([dict(each.settings) for each in best_of_it])
+        outside += sum(not contains(plan.space, trial.settings) for trial in good[:FIRST])
+        ranked.append([dict(trial.settings) for trial in best_of_it])
         if _comparable(then, base, plan, request):
-            curves += [shortened(with_final(each.progress.curve, each.progress, then.objective)) for each in good]
-            trials += [FormerTrial(dict(each.settings), each.progress.value or 0.0) for each in inside]
+            curves += [shortened(with_final(trial.progress.curve, trial.progress, then.objective)) for trial in good]
+            trials += [FormerTrial(dict(trial.settings), trial.progress.value or 0.0) for trial in inside]
     first: list[Mapping[str, Scalar]] = []
-    for each in (one for row in zip_longest(*ranked) for one in row):
-        if each is not None and each not in first:
-            first.append(each)
-    curves = [each for each in curves if len(each) > 1][:MOST_CURVES]
+    for settings in (candidate for row in zip_longest(*ranked) for candidate in row):
+        if settings is not None and settings not in first:
+            first.append(settings)
+    curves = [curve for curve in curves if len(curve) > 1][:MOST_CURVES]
     return WarmStart(tuple(used), tuple(first[:FIRST]), outside, tuple(curves), tuple(trials[: 2 * MOST_CURVES]))
 
 
 def _ranked(trials: Sequence[Trial], objective: Objective) -> list[Trial]:
     sign = -1.0 if objective.more_is_better else 1.0
-    good = [each for each in trials if each.progress.state == FINISHED and each.progress.value is not None]
-    return sorted(good, key=lambda each: (sign * (each.progress.value or 0.0), each.number))
+    good = [trial for trial in trials if trial.progress.state == FINISHED and trial.progress.value is not None]
+    return sorted(good, key=lambda trial: (sign * (trial.progress.value or 0.0), trial.number))
 
 
-def _same_program(one: "Request", other: "Request") -> bool:
-    return one.recipe == other.recipe and (one.recipe is not None or one.name == other.name)
+def _same_program(request: "Request", other: "Request") -> bool:
+    return request.recipe == other.recipe and (request.recipe is not None or request.name == other.name)
 
 
 def _comparable(then: TuningPlan, base: "Request", plan: TuningPlan, request: "Request") -> bool:
     """Return whether results are of the same kind: objective, fixed parameters, processes; for times the machine."""
-    varied = {each.name for each in plan.space}
+    varied = {dimension.name for dimension in plan.space}
 
     def fixed(of: "Request") -> dict[str, object]:
         return {name: value for name, value in of.parameters.items() if name not in varied}
@@ -194,12 +198,12 @@ def _comparable(then: TuningPlan, base: "Request", plan: TuningPlan, request: "R
     if then.objective != plan.objective or fixed(base) != fixed(request) or base.processes != request.processes:
         return False
     machine = (base.cluster, base.nodes, base.threads, base.gpus_per_node, then.inside)
-    here = (request.cluster, request.nodes, request.threads, request.gpus_per_node, plan.inside)
-    return plan.objective.kind == END or machine == here
+    current = (request.cluster, request.nodes, request.threads, request.gpus_per_node, plan.inside)
+    return plan.objective.kind == END or machine == current
 
 
 def shortened(curve: Curve) -> Curve:
     """Return a curve with MOST_POINTS points at most, its last one among them."""
     step = -(-len(curve) // MOST_POINTS)
-    kept = [pair for number, pair in enumerate(curve, 1) if (len(curve) - number) % max(1, step) == 0]
-    return tuple((float(f"{x:.7g}"), float(f"{value:.7g}")) for x, value in kept if math.isfinite(value))
+    pairs = [pair for number, pair in enumerate(curve, 1) if (len(curve) - number) % max(1, step) == 0]
+    return tuple((float(f"{x:.7g}"), float(f"{value:.7g}")) for x, value in pairs if math.isfinite(value))

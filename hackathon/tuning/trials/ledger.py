@@ -54,10 +54,10 @@ def trials_of(
     runs that cannot change any more.
     """
     moment = time.time() if now is None else now
-    known: MutableMapping[str, Progress] = {} if ended is None else ended
+    memory: MutableMapping[str, Progress] = {} if ended is None else ended
     by_run = {state.run_id: state for state in states}
     runs = {run.id: run for run in runs_of(study)}
-    found = []
+    trials = []
     for number, record in study.trials().items():
         if not record:
             continue
@@ -65,14 +65,14 @@ def trials_of(
         run_id = study.run_id(point) or ""
         run, state = runs.get(run_id), by_run.get(run_id)
         if run is None or state is None:
-            found.append(Trial(number, point.settings, None, Progress(WAITING, still=_still(study, point, cluster))))
+            trials.append(Trial(number, point.settings, None, Progress(WAITING, still=_still(study, point, cluster))))
             continue
-        made = known.get(run_id) or progress(run, state, plan.objective, cluster, moment)
+        outcome = memory.get(run_id) or progress(run, state, plan.objective, cluster, moment)
         if not state.open and (state.settled or state.sealed):
-            known[run_id] = made
+            memory[run_id] = outcome
         with_job = state.state in _WITH_JOB and not is_gone(run, state, moment)
-        found.append(Trial(number, point.settings, run, made, with_job))
-    return found
+        trials.append(Trial(number, point.settings, run, outcome, with_job))
+    return trials
 
 
 def read_trials(study: Study, plan: TuningPlan, states: Sequence[RunStatus]) -> list[Trial]:

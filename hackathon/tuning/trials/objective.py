@@ -38,9 +38,9 @@ class Objective:
         """Whether a larger result of a trial is the better one."""
         return self.maximise and self.kind != TIME_TO
 
-    def better(self, one: float, other: float) -> bool:
+    def better(self, first: float, second: float) -> bool:
         """Return whether the first of two results is better."""
-        return one > other if self.more_is_better else one < other
+        return first > second if self.more_is_better else first < second
 
     def reached(self, value: float) -> bool:
         """Return whether a value of the metric is the goal or beyond."""
@@ -119,15 +119,15 @@ def direction(
     return not lower_is_better(unit) and _LESS_IS_BETTER.search(metric) is None
 
 
-def _duration(text: str, whole: str) -> float:
+def _duration(text: str, argument: str) -> float:
     """Return the seconds of `10min`, `90s`, `1.5h` or a walltime (00:10:00). Raises RequestError."""
     match = _FORMS.match(text.strip())
     try:
         seconds = float(match["n"]) * _SECONDS[match["unit"]] if match else float(parse_walltime(text))
     except ValueError:
-        raise RequestError("tune.bad_duration", text=whole) from None
+        raise RequestError("tune.bad_duration", text=argument) from None
     if not 1.0 <= seconds <= 400 * 86400:
-        raise RequestError("tune.bad_duration", text=whole)
+        raise RequestError("tune.bad_duration", text=argument)
     return seconds
 
 

@@ -16,30 +16,30 @@ _ENDED_WELL = frozenset({FINISHED, STOPPED})
 
 def best(trials: Sequence[Trial], plan: TuningPlan) -> Trial | None:
     """Return the finished trial with the best result, the first of several."""
-    found: Trial | None = None
-    for each in trials:
-        value = each.progress.value
-        if each.progress.state != FINISHED or value is None:
+    leader: Trial | None = None
+    for trial in trials:
+        value = trial.progress.value
+        if trial.progress.state != FINISHED or value is None:
             continue
-        if found is None or plan.objective.better(value, found.progress.value or 0.0):
-            found = each
-    return found
+        if leader is None or plan.objective.better(value, leader.progress.value or 0.0):
+            leader = trial
+    return leader
 
 
 def hopeless(trials: Sequence[Trial]) -> bool:
     """Return whether so many trials failed, and none did anything else, that more of them would fail, too."""
-    ended = [each.progress.state for each in trials if not each.place]
+    ended = [trial.progress.state for trial in trials if not trial.place]
     return len(ended) >= HOPELESS and all(state == FAILED for state in ended)
 
 
 def tokens_used(trials: Sequence[Trial]) -> float:
     """Return what the trials' jobs have cost so far."""
-    return math.fsum(each.progress.used.tokens or 0.0 for each in trials)
+    return math.fsum(trial.progress.used.tokens or 0.0 for trial in trials)
 
 
 def tokens_open(trials: Sequence[Trial]) -> float:
     """Return what the jobs that wait or run can still cost at most."""
-    return math.fsum(each.progress.still.tokens or 0.0 for each in trials)
+    return math.fsum(trial.progress.still.tokens or 0.0 for trial in trials)
 
 
 def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
@@ -48,20 +48,21 @@ def share_of_all(trials: Sequence[Trial], plan: TuningPlan) -> float | None:
     A stopped trial would have taken as long as the finished ones on average; where the whole training counts, as long
     as it would have needed at its own pace for as many values as the finished ones told (median).
     """
-    finished = [each.progress for each in trials if each.progress.state == FINISHED and each.progress.seconds]
-    ended = [each.progress for each in trials if each.progress.state in _ENDED_WELL]
+    finished = [trial.progress for trial in trials if trial.progress.state == FINISHED and trial.progress.seconds]
+    ended = [trial.progress for trial in trials if trial.progress.state in _ENDED_WELL]
     if not finished:
         return None
-    usual = fmean(each.seconds for each in finished)
-    values = median(each.curve[-1][0] if each.curve else 0.0 for each in finished)  # of END: how many there were
+    usual = fmean(progress.seconds for progress in finished)
+    # of END: how many there were
+    values = median(progress.curve[-1][0] if progress.curve else 0.0 for progress in finished)
 
     def whole(stopped: Progress) -> float:
         if plan.objective.kind == END and stopped.curve and values:
             return stopped.seconds * max(1.0, values / max(1.0, stopped.curve[-1][0]))
         return max(usual, stopped.seconds)
 
-    total = math.fsum(whole(each) if each.state == STOPPED else each.seconds for each in ended)
-    return math.fsum(each.seconds for each in ended) / total if total > 0 else None
+    total = math.fsum(whole(progress) if progress.state == STOPPED else progress.seconds for progress in ended)
+    return math.fsum(progress.seconds for progress in ended) / total if total > 0 else None
 
 
 LEAST = 8
@@ -74,5 +75,5 @@ def another_better(trials: Sequence[Trial]) -> float | None:
     The best of n + 1 exchangeable draws is the last one with probability 1 ÷ (n + 1). Stopped trials count: they were
     stopped because they would not have become the best.
     """
-    count = sum(each.progress.state in _ENDED_WELL for each in trials)
-    return 1.0 / (count + 1) if count >= LEAST and any(each.progress.value is not None for each in trials) else None
+    count = sum(trial.progress.state in _ENDED_WELL for trial in trials)
+    return 1.0 / (count + 1) if count >= LEAST and any(trial.progress.value is not None for trial in trials) else None

@@ -42,7 +42,7 @@ class TuningPlan:
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
-            "space": [{**asdict(each), "choices": list(each.choices)} for each in self.space],
+            "space": [{**asdict(dimension), "choices": list(dimension.choices)} for dimension in self.space],
             "objective": self.objective.to_json(),
             **{name: getattr(self, name) for name in _PLAIN},
         }
@@ -52,21 +52,23 @@ class TuningPlan:
         """Return it from its JSON. Raises ValueError for what is not one."""
         entry = mapping_of(value)
         space = []
-        for each in map(mapping_of, listed(entry.get("space"))):
-            low, high = finite(each.get("low")), finite(each.get("high"))
+        for record in map(mapping_of, listed(entry.get("space"))):
+            low, high = finite(record.get("low")), finite(record.get("high"))
             if low is None or high is None:
                 raise ValueError("not a dimension")
-            choices = tuple(one for one in listed(each.get("choices")) if isinstance(one, (str, int, float, bool)))
-            space.append(Dimension(text_of(each.get("name")), text_of(each.get("kind")), low, high, choices))
-        made = cls(
+            choices = tuple(
+                choice for choice in listed(record.get("choices")) if isinstance(choice, (str, int, float, bool))
+            )
+            space.append(Dimension(text_of(record.get("name")), text_of(record.get("kind")), low, high, choices))
+        plan = cls(
             tuple(space), Objective.from_json(entry.get("objective")), text_of(entry.get("sampler")),
             text_of(entry.get("stopper")), whole(entry.get("concurrent")) or 1, whole(entry.get("trials")),
             finite(entry.get("tokens")), finite(entry.get("delta")) or DELTA, text_of(entry.get("seed")),
             text_of(entry.get("compare")), entry.get("inside") is True,
         )  # fmt: skip
-        if not space or made.sampler not in SAMPLERS or made.stopper not in RULES:
+        if not space or plan.sampler not in SAMPLERS or plan.stopper not in RULES:
             raise ValueError("not a plan of trials")
-        return made
+        return plan
 
 
 _PLAIN = ("sampler", "stopper", "concurrent", "trials", "tokens", "delta", "seed", "compare", "inside")
@@ -79,5 +81,5 @@ def options_json(options: Options) -> dict[str, Any]:
 
 def options_of(value: Mapping[str, Any]) -> Options:
     """Return the options from their JSON; members that this version does not know are dropped."""
-    known = {entry.name for entry in fields(Options)}
-    return Options(**{name: each for name, each in value.items() if name in known})
+    names = {entry.name for entry in fields(Options)}
+    return Options(**{name: setting for name, setting in value.items() if name in names})

@@ -78,19 +78,19 @@ def progress(
     elapsed = max(0.0, (status.t_ended or now) - status.t_started) if status.t_started is not None else 0.0
     why = text_of(fact.get("why"))
     value = _result(run, status, objective, curve, elapsed, ended=bool(why) or not open_)
-    made = Progress(RUNNING, curve, seconds=seconds, used=used, still=still)
+    base = Progress(RUNNING, curve, seconds=seconds, used=used, still=still)
     if why == BY_RULE:
         rule, probability = text_of(fact.get("rule")), finite(fact.get("probability"))
-        return replace(made, state=STOPPED, reason=rule, probability=probability)
+        return replace(base, state=STOPPED, reason=rule, probability=probability)
     if open_ and not why:
-        return replace(made, due=_due(objective, elapsed, curve))
+        return replace(base, due=_due(objective, elapsed, curve))
     if value is not None or (objective.kind == TIME_TO and status.state == SUCCEEDED):
-        return replace(made, state=FINISHED, value=value)
+        return replace(base, state=FINISHED, value=value)
     silent = why or status.state == SUCCEEDED
     reason = message("tune.no_value", metric=objective.metric) if silent else status.explanation or status.state
     if gone and not why:
         reason = message("tune.allocation_gone")
-    return replace(made, state=FAILED, reason=reason)
+    return replace(base, state=FAILED, reason=reason)
 
 
 def is_gone(run: RunDirectory, status: RunStatus, now: float) -> bool:
@@ -116,15 +116,15 @@ def curve_of(run: RunDirectory, status: RunStatus, objective: Objective, now: fl
     counted = objective.kind == END
     timed = timed_series(run.path, objective.metric, over=over, counted=counted)
     if timed:
-        found = [(x + 1.0 if counted else max(0.0, x - begin), value) for x, value in timed]
+        points = [(x + 1.0 if counted else max(0.0, x - begin), value) for x, value in timed]
     else:
         entry = run.record().metrics.get(objective.metric, {})
         values = printed_series(run.path, objective.metric, entry, over=over, most=LOGS)
-        whole = float(len(values)) if counted else max(0.0, (status.t_ended or now) - begin)
-        found = [(whole * number / len(values), value) for number, value in enumerate(values, 1)]
-    last = len(found) - 1  # at the end a value that is not finite tells that the training diverged
-    found = [pair for number, pair in enumerate(found) if math.isfinite(pair[1]) or number == last]
-    return tuple(sorted(found, key=lambda pair: pair[0]))
+        span = float(len(values)) if counted else max(0.0, (status.t_ended or now) - begin)
+        points = [(span * number / len(values), value) for number, value in enumerate(values, 1)]
+    last = len(points) - 1  # at the end a value that is not finite tells that the training diverged
+    points = [pair for number, pair in enumerate(points) if math.isfinite(pair[1]) or number == last]
+    return tuple(sorted(points, key=lambda pair: pair[0]))
 
 
 def with_final(curve: Curve, progress: Progress, objective: Objective) -> Curve:
@@ -139,23 +139,23 @@ def _result(
     run: RunDirectory, status: RunStatus, objective: Objective, curve: Curve, elapsed: float, *, ended: bool
 ) -> float | None:
     if objective.kind == TIME_TO:
-        found = next((x for x, value in curve if objective.reached(value)), None)
-        if found is None and status.state == SUCCEEDED and (final := _final(run, objective)) is not None:
+        result = next((x for x, value in curve if objective.reached(value)), None)
+        if result is None and status.state == SUCCEEDED and (final := _final(run, objective)) is not None:
             return elapsed if objective.reached(final) else None
-        return found
+        return result
     if not ended:
         return None
     if objective.kind == AFTER and objective.seconds is not None and elapsed > objective.seconds:
-        found = value_at(curve, objective.seconds)
+        result = value_at(curve, objective.seconds)
         # of a program that told its only value a moment later nothing is known at that time
-        return found if found is not None and math.isfinite(found) else None
+        return result if result is not None and math.isfinite(result) else None
     return _final(run, objective) if status.state == SUCCEEDED else None
 
 
 def _final(run: RunDirectory, objective: Objective) -> float | None:
     # not `metric=`: of the metric that a run is measured by, the median over its intervals counts
-    found = final_numbers(run.path, run.record(), over=True).values.get(objective.metric)
-    return found if found is not None and math.isfinite(found) else None
+    final = final_numbers(run.path, run.record(), over=True).values.get(objective.metric)
+    return final if final is not None and math.isfinite(final) else None
 
 
 def _due(objective: Objective, elapsed: float, curve: Curve) -> str:
@@ -169,17 +169,17 @@ def _due(objective: Objective, elapsed: float, curve: Curve) -> str:
 def _costs(run: RunDirectory, status: RunStatus, cluster: "Cluster | None", now: float) -> tuple[Spent, Spent, float]:
     """Return what a run's job used, what it can still use, and how long it held its nodes."""
     use, rates = use_by(run, status), cluster.rates if cluster is not None else None
-    held = use.held(now)
-    nodes = math.fsum(life.seconds * life.nodes for life in held.lives)
-    gpus = math.fsum(life.seconds * gpus_of(use, life, cluster) for life in held.lives)
-    rest = held.still(use.walltime)
+    holding = use.held(now)
+    nodes = math.fsum(life.seconds * life.nodes for life in holding.lives)
+    gpus = math.fsum(life.seconds * gpus_of(use, life, cluster) for life in holding.lives)
+    remaining = holding.still(use.walltime)
     if status.state == CREATED:
-        rest = float(use.walltime)
-    each = gpus_given(use.gpus_per_node, use.gpus_wanted, cluster, queue=use.queue or None, nodes=use.nodes)
+        remaining = float(use.walltime)
+    gpus_per_node = gpus_given(use.gpus_per_node, use.gpus_wanted, cluster, queue=use.queue or None, nodes=use.nodes)
     return (
         spent(nodes, gpus, rates),
-        spent(rest * use.nodes, rest * use.nodes * each, rates),
-        held.seconds,
+        spent(remaining * use.nodes, remaining * use.nodes * gpus_per_node, rates),
+        holding.seconds,
     )
 
 

@@ -73,21 +73,21 @@ SCHEMA: Mapping[str, Any] = {
 
 def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any]:
     """Return the trials by number, the best one and what it all took."""
-    found = best(trials, plan)
-    priced = any(each.progress.used.tokens is not None for each in trials)
+    leader = best(trials, plan)
+    priced = any(trial.progress.used.tokens is not None for trial in trials)
     return {
         "schema_version": SCHEMA_VERSION,
         "study": study,
         "objective": plan.objective.to_json(),
-        "space": [{"name": each.name, "values": each.text} for each in plan.space],
+        "space": [{"name": dimension.name, "values": dimension.text} for dimension in plan.space],
         "sampler": plan.sampler,
         "stopper": plan.stopper,
         "limits": {
             "concurrent": plan.concurrent, "trials": plan.trials, "tokens": plan.tokens, "delta": plan.delta,
         },
-        "trials": [_row(each) for each in trials],
-        "best": None if found is None else {
-            "number": found.number, "settings": dict(found.settings), "value": found.progress.value,
+        "trials": [_row(trial) for trial in trials],
+        "best": None if leader is None else {
+            "number": leader.number, "settings": dict(leader.settings), "value": leader.progress.value,
         },
         "share_of_all": share_of_all(trials, plan),
         "another_better": another_better(trials),
@@ -98,38 +98,41 @@ def as_json(study: str, plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, 
 
 def compared(plan: TuningPlan, trials: Sequence[Trial]) -> AlgorithmComparison | None:
     """Return how the algorithms stand that a study compares; None where it compares none."""
-    return comparison(plan, trials, over=not any(each.place for each in trials), told=True)
+    return comparison(plan, trials, over=not any(trial.place for trial in trials), told=True)
 
 
 def _comparison_json(plan: TuningPlan, trials: Sequence[Trial]) -> dict[str, Any] | None:
-    found = compared(plan, trials)
-    if found is None:
+    standings = compared(plan, trials)
+    if standings is None:
         return None
     return {
-        "name": plan.compare, "decided": found.decided, "best": found.best.name if found.best else None,
+        "name": plan.compare, "decided": standings.decided, "best": standings.best.name if standings.best else None,
         "algorithms": [
-            {"value": each.name, "trials": each.trials, "probability": each.probability, "stopped": each.out}
-            for each in found.algorithms
+            {
+                "value": standing.name, "trials": standing.trials, "probability": standing.probability,
+                "stopped": standing.out,
+            }
+            for standing in standings.algorithms
         ],
     }  # fmt: skip
 
 
 def comparison_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     """Return in one line which algorithm is the best and with which probability, or that it is not decided."""
-    found = compared(plan, trials)
-    if found is None:
+    standings = compared(plan, trials)
+    if standings is None:
         return ""
-    named = {each.name: value_text(each.name) for each in found.algorithms}
-    if found.decided and found.best is not None:
+    named = {standing.name: value_text(standing.name) for standing in standings.algorithms}
+    if standings.decided and standings.best is not None:
         return message(
-            "tune.algorithm_best", name=plan.compare, value=named[found.best.name],
-            percent=_surely(found.best.probability), trials=found.best.trials,
+            "tune.algorithm_best", name=plan.compare, value=named[standings.best.name],
+            percent=_surely(standings.best.probability), trials=standings.best.trials,
         )  # fmt: skip
-    if found.best is None:
+    if standings.best is None:
         return message("tune.algorithms_too_few", name=plan.compare, least=FIRST_LOOK)
     parts = [
-        message("tune.algorithm_chance", value=named[each.name], percent=_surely(each.probability))
-        for each in sorted(found.algorithms, key=lambda each: -(each.probability or 0.0))
+        message("tune.algorithm_chance", value=named[standing.name], percent=_surely(standing.probability))
+        for standing in sorted(standings.algorithms, key=lambda standing: -(standing.probability or 0.0))
     ]
     return message("tune.algorithms_open", name=plan.compare, chances=message("tune.comma").join(parts))
 
@@ -156,9 +159,9 @@ def table(plan: TuningPlan, trials: Sequence[Trial]) -> tuple[list[str], list[li
         value = trial.progress.value
         return _ORDER.index(trial.progress.state), math.inf if value is None else sign * value, trial.number
 
-    names = [each.name for each in plan.space]
+    names = [dimension.name for dimension in plan.space]
     columns = [message("tune.column_trial"), *names]
-    columns += [message(f"tune.column_{each}") for each in ("state", "result", "time", "tokens", "run")]
+    columns += [message(f"tune.column_{column}") for column in ("state", "result", "time", "tokens", "run")]
     rows = []
     for trial in sorted(trials, key=order):
         done = trial.progress
@@ -184,7 +187,7 @@ def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     parts = [message("tune.summary_trials", count=len(trials))]
     share, chance = share_of_all(trials, plan), another_better(trials)
     if share is not None:
-        word = "tokens" if any(each.progress.used.tokens for each in trials) else "time"
+        word = "tokens" if any(trial.progress.used.tokens for trial in trials) else "time"
         parts.append(message(f"tune.summary_{word}", percent=percent(share)))
     text = message("tune.comma").join(parts)
     if chance is not None:
@@ -194,12 +197,12 @@ def summary(plan: TuningPlan, trials: Sequence[Trial]) -> str:
 
 def best_line(plan: TuningPlan, trials: Sequence[Trial]) -> str:
     """Return the best trial in one line, or that there is none."""
-    found = best(trials, plan)
-    if found is None:
+    leader = best(trials, plan)
+    if leader is None:
         return message("tune.none_finished")
     return message(
-        "tune.best", number=found.number, settings=settings_text(found.settings), objective=plan.objective.text,
-        value=shown_value(plan.objective, found.progress.value),
+        "tune.best", number=leader.number, settings=settings_text(leader.settings), objective=plan.objective.text,
+        value=shown_value(plan.objective, leader.progress.value),
     )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ class KnownTrial:
 
 def propose(
     plan: TuningPlan,
-    known: Sequence[KnownTrial],
+    trials: Sequence[KnownTrial],
     first: Sequence[Settings] = (),
     former: Sequence[KnownTrial] = (),
 ) -> dict[str, Scalar] | None:
@@ -46,40 +46,44 @@ def propose(
     """
     if plan.sampler == "grid":
         points = grid_of(plan.space, plan.seed)
-        return points[len(known)] if len(known) < len(points) else None
-    taken = [dict(each.settings) for each in known]
-    if math.prod(each.size for each in plan.space) <= len({tuple(each.items()) for each in taken}):
+        return points[len(trials)] if len(trials) < len(points) else None
+    taken = [dict(trial.settings) for trial in trials]
+    if math.prod(dimension.size for dimension in plan.space) <= len({tuple(settings.items()) for settings in taken}):
         return None
-    for each in first:
-        if dict(each) not in taken:
-            return dict(each)
+    for settings in first:
+        if dict(settings) not in taken:
+            return dict(settings)
     if plan.sampler == "optuna":
-        found = by_optuna(plan, [*former, *known])
-        if found not in taken:
-            return found
+        proposal = by_optuna(plan, [*former, *trials])
+        if proposal not in taken:
+            return proposal
     return _random(plan, taken)
 
 
-def propose_of(plan: TuningPlan, name: Scalar, known: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
+def propose_of(plan: TuningPlan, name: Scalar, trials: Sequence[KnownTrial]) -> dict[str, Scalar] | None:
     """Return the settings of the next trial of one of the algorithms that are compared; None for none left.
 
     They do not depend on results: those of a sampler that learns could not be compared trial by trial.
     """
-    rest = tuple(each for each in plan.space if each.name != plan.compare)
-    mine = [each for each in known if each.settings.get(plan.compare) == name]
-    if not rest:
+    remaining = tuple(dimension for dimension in plan.space if dimension.name != plan.compare)
+    mine = [trial for trial in trials if trial.settings.get(plan.compare) == name]
+    if not remaining:
         return None if mine else {plan.compare: name}
     sampler = plan.sampler if plan.sampler == "grid" else "random"
-    part = replace(plan, space=rest, compare="", sampler=sampler, seed=f"{plan.seed} {name!r}")
-    without = [replace(each, settings={k: v for k, v in each.settings.items() if k != plan.compare}) for each in mine]
-    found = propose(part, without)
-    return None if found is None else {each.name: {plan.compare: name, **found}[each.name] for each in plan.space}
+    part = replace(plan, space=remaining, compare="", sampler=sampler, seed=f"{plan.seed} {name!r}")
+    without = [
+        replace(trial, settings={k: v for k, v in trial.settings.items() if k != plan.compare}) for trial in mine
+    ]
+    proposal = propose(part, without)
+    return None if proposal is None else {axis.name: {plan.compare: name, **proposal}[axis.name] for axis in plan.space}
 
 
 def grid_of(space: Space, seed: str) -> list[dict[str, Scalar]]:
     """Return every combination of the grid's values once, in a random order that is always the same."""
-    names = [each.name for each in space]
-    points = [dict(zip(names, values, strict=True)) for values in itertools.product(*(each.grid for each in space))]
+    names = [dimension.name for dimension in space]
+    points = [
+        dict(zip(names, values, strict=True)) for values in itertools.product(*(dimension.grid for dimension in space))
+    ]
     random.Random(f"grid {seed}").shuffle(points)
     return points
 
@@ -87,7 +91,7 @@ def grid_of(space: Space, seed: str) -> list[dict[str, Scalar]]:
 def _random(plan: TuningPlan, taken: Sequence[Settings]) -> dict[str, Scalar] | None:
     source = random.Random(f"{plan.seed} {len(taken)}")
     for _ in range(DRAWS):
-        drawn = {each.name: each.draw(source) for each in plan.space}
+        drawn = {dimension.name: dimension.draw(source) for dimension in plan.space}
         if drawn not in taken:
             return drawn
     return next((point for point in grid_of(plan.space, plan.seed) if point not in taken), None)
@@ -103,7 +107,7 @@ def require_optuna() -> Any:
     return optuna
 
 
-def by_optuna(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar]:
+def by_optuna(plan: TuningPlan, trials: Sequence[KnownTrial]) -> dict[str, Scalar]:
     """Return what Optuna's TPE proposes after these trials; running ones count as bad (constant liar)."""
     optuna = require_optuna()
     import warnings
@@ -114,28 +118,28 @@ def by_optuna(plan: TuningPlan, known: Sequence[KnownTrial]) -> dict[str, Scalar
     }  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        number = int.from_bytes(random.Random(f"optuna {plan.seed} {len(known)}").randbytes(4), "big")
+        number = int.from_bytes(random.Random(f"optuna {plan.seed} {len(trials)}").randbytes(4), "big")
         sampler = optuna.samplers.TPESampler(seed=number, constant_liar=True, multivariate=True)
         direction = "maximize" if plan.objective.more_is_better else "minimize"
         study = optuna.create_study(sampler=sampler, direction=direction)
-        space = {each.name: _distribution(optuna, each) for each in plan.space}
-        for each in known:
-            state = each.state if each.value is not None or each.state in ("running", "failed") else "failed"
+        space = {dimension.name: _distribution(optuna, dimension) for dimension in plan.space}
+        for trial in trials:
+            state = trial.state if trial.value is not None or trial.state in ("running", "failed") else "failed"
             study.add_trial(
                 optuna.trial.create_trial(
-                    state=states[state], params=dict(each.settings), distributions=space,
-                    value=each.value if state == "finished" else None,
-                    intermediate_values={1: each.value} if state == "stopped" else None,
+                    state=states[state], params=dict(trial.settings), distributions=space,
+                    value=trial.value if state == "finished" else None,
+                    intermediate_values={1: trial.value} if state == "stopped" else None,
                 )
             )  # fmt: skip
-        asked = study.ask(space)
-    rounding = {each.name: each for each in plan.space}
-    return {name: _plain(rounding[name], asked.params[name]) for name in rounding}
+        proposal = study.ask(space)
+    rounding = {dimension.name: dimension for dimension in plan.space}
+    return {name: _plain(rounding[name], proposal.params[name]) for name in rounding}
 
 
 def _plain(dimension: Dimension, value: Any) -> Scalar:
     if dimension.kind == CHOICE:
-        return next(each for each in dimension.choices if each == value and type(each) is type(value))
+        return next(choice for choice in dimension.choices if choice == value and type(choice) is type(value))
     return int(value) if dimension.kind == INT else dimension.rounded(float(value))
 
 

@@ -83,7 +83,7 @@ class Dimension:
         from hackathon.jobs.settings import written
 
         if self.kind == CHOICE:
-            words = [_word(each) for each in self.choices]
+            words = [_word(choice) for choice in self.choices]
             text = written(words)
             # blanks at the ends would be lost, and `log:1:2` would be a range
             return text if text == text.strip() and text.partition(":")[0] not in RANGES else written(words, True)
@@ -102,7 +102,7 @@ def read_space(
     `declared`: the parameters of the program; `fixed`: those given with `-p`. Raises RequestError: no dimension, not of
     the form, a name that is not declared (with the nearest one), given twice or fixed, a value that does not fit.
     """
-    found: dict[str, Dimension] = {}
+    dimensions: dict[str, Dimension] = {}
     for text in texts:
         name, sign, values = text.partition("=")
         name = name.strip()
@@ -110,14 +110,14 @@ def read_space(
             raise RequestError("tune.bad_space", text=text)
         if name not in declared:
             raise _unknown(name, declared)
-        if name in found:
+        if name in dimensions:
             raise RequestError("tune.twice", name=name)
         if name in (fixed or {}):
             raise RequestError("tune.fixed", name=name)
-        found[name] = _dimension(name, values.strip(), declared[name])
-    if not found:
+        dimensions[name] = _dimension(name, values.strip(), declared[name])
+    if not dimensions:
         raise RequestError("tune.no_space", names=", ".join(declared) or "–")
-    return tuple(found.values())
+    return tuple(dimensions.values())
 
 
 def _unknown(name: str, declared: Mapping[str, object]) -> RequestError:
@@ -129,24 +129,24 @@ def _unknown(name: str, declared: Mapping[str, object]) -> RequestError:
 
 
 def _dimension(name: str, text: str, parameter: Parameter) -> Dimension:
-    kind, colon, rest = text.partition(":")
+    kind, colon, bounds = text.partition(":")
     if colon and kind in RANGES:
-        return _range(name, kind, rest, text, parameter)
+        return _range(name, kind, bounds, text, parameter)
     try:
         words = values_of(text)
     except ValueError:
         raise RequestError("tune.bad_values", name=name, text=text) from None
-    found: dict[tuple[type, Scalar], Scalar] = {}
+    choices: dict[tuple[type, Scalar], Scalar] = {}
     for word in words:
         value = read_value(name, parameter, word)
         if isinstance(value, float) and not math.isfinite(value):
             raise RequestError("jobs.parameter_type", name=name, value=word, type=parameter.type)
-        found.setdefault((type(value), value), value)
-    return Dimension(name, CHOICE, choices=tuple(found.values()))
+        choices.setdefault((type(value), value), value)
+    return Dimension(name, CHOICE, choices=tuple(choices.values()))
 
 
-def _range(name: str, kind: str, rest: str, text: str, parameter: Parameter) -> Dimension:
-    ends = rest.split(":")
+def _range(name: str, kind: str, bounds: str, text: str, parameter: Parameter) -> Dimension:
+    ends = bounds.split(":")
     try:
         low, high = (float(int(end)) if kind == INT else float(end) for end in ends)
     except (ValueError, OverflowError):

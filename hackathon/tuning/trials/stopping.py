@@ -77,11 +77,11 @@ def _is_far_behind(now: TrialSituation) -> bool:
     needs no finished trial: the first ones of a tuning are judged as well.
     """
     x = now.curve[-1][0]
-    others = [curve for curve in now.others if curve and curve[-1][0] >= x and _is_finite(curve)]
-    if not _is_finite(now.curve) or x < EARLY_RUNG * now.horizon or len(others) < EARLY_OTHERS:
+    rivals = [curve for curve in now.others if curve and curve[-1][0] >= x and _is_finite(curve)]
+    if not _is_finite(now.curve) or x < EARLY_RUNG * now.horizon or len(rivals) < EARLY_OTHERS:
         return False
-    scale = Scale.of([value for curve in (now.curve, *others) for _, value in curve], now.maximise)
-    pairs = [(value_at(curve, x / 2), value_at(curve, x)) for curve in (now.curve, *others)]
+    scale = Scale.of([value for curve in (now.curve, *rivals) for _, value in curve], now.maximise)
+    pairs = [(value_at(curve, x / 2), value_at(curve, x)) for curve in (now.curve, *rivals)]
     costs = [(scale.cost(half), scale.cost(value)) for half, value in pairs if half is not None and value is not None]
     gain = max((half - cost for half, cost in costs), default=0.0)
     leader = min(scale.cost(value) for _, value in pairs[1:] if value is not None)
@@ -101,11 +101,13 @@ def halving(now: TrialSituation) -> StopVerdict:
         mine = value_at(now.curve, x)
         if now.curve[-1][0] < x or mine is None:
             break
-        there = [value for each in now.others if each and each[-1][0] >= x and (value := value_at(each, x)) is not None]
-        if len(there) < ETA - 1:
+        values = [
+            value for curve in now.others if curve and curve[-1][0] >= x and (value := value_at(curve, x)) is not None
+        ]
+        if len(values) < ETA - 1:
             continue
-        better = sum(sign * value < sign * mine for value in there)
-        if better >= max(1, (len(there) + 1) // ETA):
+        better = sum(sign * value < sign * mine for value in values)
+        if better >= max(1, (len(values) + 1) // ETA):
             return StopVerdict(True)
     return GO_ON
 
@@ -120,7 +122,7 @@ def median_rule(now: TrialSituation) -> StopVerdict:
     if len(now.finished) < MEDIAN_OF or len(now.curve) < LEAST_SEEN:
         return GO_ON
     x, sign = now.curve[-1][0], -1.0 if now.maximise else 1.0
-    averages = [fmean(values) for each in now.finished if (values := [sign * v for at, v in each if at <= x])]
+    averages = [fmean(values) for curve in now.finished if (values := [sign * v for at, v in curve if at <= x])]
     best = min(sign * value for _, value in now.curve)
     return StopVerdict(len(averages) >= MEDIAN_OF and best > median(averages))
 

@@ -135,86 +135,89 @@ class Tuner:
         now = self.situation(trial, trials)
         if now is None or trial.run is None:
             return GO_ON
-        seen = len(now.curve), len(now.finished)
-        if self._judged.get(trial.run.id) == seen:
+        lengths = len(now.curve), len(now.finished)
+        if self._judged.get(trial.run.id) == lengths:
             return GO_ON
-        self._judged[trial.run.id] = seen
+        self._judged[trial.run.id] = lengths
         return RULES[self.plan.stopper](now)
 
     def situation(self, trial: Trial, trials: Sequence[Trial]) -> TrialSituation | None:
         """Return what is known beside a running trial; None while nothing can be compared."""
         objective = self.plan.objective
-        finished = [each for each in trials if each.progress.state == FINISHED and each.number != trial.number]
-        curves = [with_final(each.progress.curve, each.progress, objective) for each in finished]
+        finished = [other for other in trials if other.progress.state == FINISHED and other.number != trial.number]
+        curves = [with_final(other.progress.curve, other.progress, objective) for other in finished]
         former = self.warm.curves if self.plan.stopper == "predict" else ()
-        others = [each.progress.curve for each in trials if each.number != trial.number and each.progress.curve]
+        rivals = [other.progress.curve for other in trials if other.number != trial.number and other.progress.curve]
         incumbent = best(trials, self.plan)
         curve, target = trial.progress.curve, incumbent.progress.value if incumbent else None
         if objective.kind == AFTER:
             horizon = objective.seconds
         elif objective.kind == END:
-            lengths = sorted(each[-1][0] for each in curves if each)
+            lengths = sorted(curve[-1][0] for curve in curves if curve)
             horizon = lengths[len(lengths) // 2] if lengths else None
             if horizon is None or (curve and curve[-1][0] >= horizon):
                 return None  # a longer training may still become better
         else:
             horizon = target
             target = objective.goal
-            curves = [each for each in curves if horizon is not None and each and each[-1][0] >= horizon]
+            curves = [curve for curve in curves if horizon is not None and curve and curve[-1][0] >= horizon]
         if horizon is None:
             return None
-        reaching = [each for each in former if objective.kind == AFTER or each[-1][0] >= horizon]
-        return TrialSituation(curve, [*curves, *reaching], others, horizon, target, objective.maximise, self.plan.delta)
+        reaching = [curve for curve in former if objective.kind == AFTER or curve[-1][0] >= horizon]
+        return TrialSituation(curve, [*curves, *reaching], rivals, horizon, target, objective.maximise, self.plan.delta)
 
     def add(self, trials: Sequence[Trial]) -> int:
         """Write as many new trials as there is room for, and return how many. Raises HackathonError.
 
         Who loses the race for a number writes nothing more and looks again first.
         """
-        study, known = self.campaign.study, list(trials)
+        study, current = self.campaign.study, list(trials)
         added = 0
-        while self._room(known):
+        while self._room(current):
             records = study.trials()
-            if len(records) > len(known) + sum(not record for record in records.values()):
+            if len(records) > len(current) + sum(not record for record in records.values()):
                 break  # somebody else has added one meanwhile
             if any(not record and self._is_being_written(number) for number, record in records.items()):
                 break
-            settings = self.proposal(known)
+            settings = self.proposal(current)
             if settings is None:
                 self.used_up = True
                 break
-            point, request = self._point(settings, known)
-            self.over_budget = not self._affordable(request, known)
+            point, request = self._point(settings, current)
+            self.over_budget = not self._affordable(request, current)
             if self.over_budget:
                 break
             number = max(records, default=0) + 1
             if not add_trial(study, number, point, request, {"sampler": self.plan.sampler}):
                 break
             still = most_of(request, self.campaign.sources.cluster)
-            known.append(Trial(number, settings, None, Progress(WAITING, still=still)))
+            current.append(Trial(number, settings, None, Progress(WAITING, still=still)))
             added += 1
         return added
 
-    def proposal(self, known: Sequence[Trial]) -> dict[str, "Scalar"] | None:
+    def proposal(self, trials: Sequence[Trial]) -> dict[str, "Scalar"] | None:
         """Return the settings of the next trial: while algorithms are compared, of one with the fewest trials."""
-        mine = [self._as_known(each, known) for each in known]
+        mine = [self._as_known(trial, trials) for trial in trials]
         plan, first = self.plan, list(self.warm.configurations)
-        former = [KnownTrial(each.settings, each.value, FINISHED) for each in self.warm.trials]
-        standing = comparison(plan, known)
+        former = [KnownTrial(trial.settings, trial.value, FINISHED) for trial in self.warm.trials]
+        standing = comparison(plan, trials)
         if standing is None:
             return propose(plan, mine, first, former)
-        for name in next_algorithm(plan, known, standing) if len(standing.living) > 1 else ():
-            if (found := propose_of(plan, name, mine)) is not None:
-                return found
+        for name in next_algorithm(plan, trials, standing) if len(standing.living) > 1 else ():
+            if (proposal := propose_of(plan, name, mine)) is not None:
+                return proposal
         if len(standing.living) != 1:
             return None
         (name,) = standing.living
         if plan.sampler == "grid":
             return propose_of(plan, name, mine)
-        axis = [replace(each, choices=(name,)) if each.name == plan.compare else each for each in plan.space]
-        mine = [each for each in mine if each.settings.get(plan.compare) == name]
-        former = [each for each in former if each.settings.get(plan.compare) == name]
-        first = [each for each in first if each.get(plan.compare) == name]
+        axis = [
+            replace(dimension, choices=(name,)) if dimension.name == plan.compare else dimension
+            for dimension in plan.space
+        ]
+        mine = [trial for trial in mine if trial.settings.get(plan.compare) == name]
+        former = [trial for trial in former if trial.settings.get(plan.compare) == name]
+        first = [settings for settings in first if settings.get(plan.compare) == name]
         return propose(replace(plan, space=tuple(axis)), mine, first, former)
 
     def _is_being_written(self, number: int) -> bool:
@@ -224,29 +227,31 @@ class Tuner:
             return False
         return time.time() - changed < UNWRITTEN
 
-    def _room(self, known: Sequence[Trial]) -> bool:
+    def _room(self, trials: Sequence[Trial]) -> bool:
         most = min(self.plan.trials or MOST_TRIALS, MOST_TRIALS)
-        return len(known) < most and sum(each.place for each in known) < self.plan.concurrent and not hopeless(known)
+        return (
+            len(trials) < most and sum(trial.place for trial in trials) < self.plan.concurrent and not hopeless(trials)
+        )
 
-    def _point(self, settings: "Settings", known: Sequence[Trial]) -> tuple[Point, "Request"]:
+    def _point(self, settings: "Settings", trials: Sequence[Trial]) -> tuple[Point, "Request"]:
         request = self.request(settings)
         from hackathon.jobs.settings import point_key
 
-        repeat = 1 + sum(dict(each.settings) == dict(settings) for each in known)
+        repeat = 1 + sum(dict(trial.settings) == dict(settings) for trial in trials)
         key = point_key(request.processes, settings)
         return Point(request.processes, repeat, key=key, settings=dict(settings)), request
 
     def request(self, settings: "Settings") -> "Request":
         """Return the checked request of a configuration. Raises RequestError, CheckError."""
         sources = self.campaign.sources
-        made = plan_jobs(sources, [Cell(resolve(with_settings(sources, settings)), settings)], script=False)
-        return made.jobs[0].request
+        plan = plan_jobs(sources, [Cell(resolve(with_settings(sources, settings)), settings)], script=False)
+        return plan.jobs[0].request
 
-    def _affordable(self, request: "Request", known: Sequence[Trial]) -> bool:
+    def _affordable(self, request: "Request", trials: Sequence[Trial]) -> bool:
         if self.plan.tokens is None:
             return True
         most = cost([request], self.campaign.sources.cluster).tokens or 0.0
-        return tokens_used(known) + tokens_open(known) + most <= self.plan.tokens * (1 + 1e-9)
+        return tokens_used(trials) + tokens_open(trials) + most <= self.plan.tokens * (1 + 1e-9)
 
     def _as_known(self, trial: Trial, trials: Sequence[Trial]) -> KnownTrial:
         done = trial.progress
@@ -266,7 +271,7 @@ class Tuner:
 
     def done(self, trials: Sequence[Trial]) -> bool:
         """Return whether no trial goes on and none will be added."""
-        if any(each.place or each.job_open for each in trials):
+        if any(trial.place or trial.job_open for trial in trials):
             return False
         most = min(self.plan.trials or MOST_TRIALS, MOST_TRIALS)
         return len(trials) >= most or self.used_up or self.over_budget or hopeless(trials)
@@ -298,8 +303,8 @@ def again(study: Study, project: Path, target: str | None, changes: Mapping[str,
     """Return the tuner of an earlier study, with `changes` of its limits. Raises as `campaign.resume`."""
     plan = replace(plan_of(study), **changes)
     options = mapping_of(study.record().get("options"))
-    given, warm = options_of(mapping_of(options.get("given"))), WarmStart.from_json(options.get("warm"), plan.space)
-    campaign = resume(study.id, target, given, project, foreign=foreign)
+    arguments, warm = options_of(mapping_of(options.get("given"))), WarmStart.from_json(options.get("warm"), plan.space)
+    campaign = resume(study.id, target, arguments, project, foreign=foreign)
     sources = sources_for(plan, campaign.sources, study.base_request().parameters)
     if not plan.inside:
         return Tuner(Campaign(study, sources), plan, warm)
@@ -309,6 +314,6 @@ def again(study: Study, project: Path, target: str | None, changes: Mapping[str,
 
 def sources_for(plan: TuningPlan, sources: "Sources", parameters: Mapping[str, Any]) -> "Sources":
     """Return the sources of all trials: every parameter that does not vary has the value it had at the beginning."""
-    varied = {each.name for each in plan.space}
+    varied = {dimension.name for dimension in plan.space}
     fixed = {name: str(value) for name, value in parameters.items() if name not in varied}
     return replace(sources, options=replace(sources.options, parameters=fixed))
