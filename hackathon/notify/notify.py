@@ -95,32 +95,32 @@ def _run_text(notice: Notice) -> str:
     if notice.kind == "run-ended":
         return message("notify.run_ended", run=_said(run.id))
     try:
-        found = finding_of(run, state)
+        finding = finding_of(run, state)
     except (HackathonError, OSError):
-        found = None  # that it failed is told all the same
-    if found is None or not found.part:
+        finding = None  # that it failed is told all the same
+    if finding is None or not finding.part:
         why = _said(state.explanation)
         about = f"{state.state}, {why}" if why else state.state
-        lines = _finding_lines(found) if found else []
+        lines = _finding_lines(finding) if finding else []
         return "\n".join([message("notify.run_failed", run=_said(run.id), state=about), *lines])
     first = message(
-        "notify.run_failed_part", run=_said(run.id), state=state.state, part=found.part, text=_said(found.message)
+        "notify.run_failed_part", run=_said(run.id), state=state.state, part=finding.part, text=_said(finding.message)
     )
-    return "\n".join([first, *_finding_lines(found)])
+    return "\n".join([first, *_finding_lines(finding)])
 
 
-def _finding_lines(found: Attached) -> list[str]:
+def _finding_lines(finding: Attached) -> list[str]:
     lines = []
-    if found.file:
-        where = found.file if found.line is None else f"{found.file}:{found.line}"
-        rank = message("notify.of_rank", rank=found.rank) if found.rank is not None else ""
-        lines.append(_said(" ".join(part for part in (where, rank, found.host) if part)))
-    if found.text:
+    if finding.file:
+        location = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+        rank = message("notify.of_rank", rank=finding.rank) if finding.rank is not None else ""
+        lines.append(_said(" ".join(part for part in (location, rank, finding.host) if part)))
+    if finding.text:
         from hackathon.diagnosis.scrub import scrub
 
-        lines.append(webhook.code(scrub(found.text)))
-    if found.advice:
-        lines.append(_said(found.advice.strip()[:LONG]))
+        lines.append(webhook.code(scrub(finding.text)))
+    if finding.advice:
+        lines.append(_said(finding.advice.strip()[:LONG]))
     return lines
 
 
@@ -142,9 +142,9 @@ def _post_text(notice: Notice, people: "People | None") -> str:
     if post.text.strip():
         lines.append(_said(post.text.strip()[:LONG]))
     if post.finding:
-        found = post.finding.spoken()
-        lines += [] if post.title in (found.message, post.finding.message) else [_said(found.message)]
-        lines += _finding_lines(found)
+        finding = post.finding.spoken()
+        lines += [] if post.title in (finding.message, post.finding.message) else [_said(finding.message)]
+        lines += _finding_lines(finding)
     if post.run:
         lines.append(message("notify.about_run", run=_said(post.folder or post.run)))
     return "\n".join(lines)
@@ -166,9 +166,9 @@ def messages_of(
         if room < 0:
             break
         lines.append(line)
-    told = len(lines) - 1
-    if told < len(notices):
-        lines.append(message("notify.more", count=len(notices) - told))
+    count = len(lines) - 1
+    if count < len(notices):
+        lines.append(message("notify.more", count=len(notices) - count))
     yield list(notices), "\n".join(lines)
 
 

@@ -70,8 +70,8 @@ class Sent:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(key).with_suffix(".claim")
         with contextlib.suppress(FileNotFoundError):
-            made = mapping_of(read_json(path))
-            if age(path.stat().st_mtime, made, None if made else now) > ABANDONED:
+            owner = mapping_of(read_json(path))
+            if age(path.stat().st_mtime, owner, None if owner else now) > ABANDONED:
                 aside = path.with_suffix(f".{os.getpid()}.{os.urandom(3).hex()}")
                 path.rename(aside)  # only one of several relays can do this
                 aside.unlink()
@@ -134,9 +134,9 @@ def gather(
     The scheduler is asked as `status` does: once about all runs that their directories leave open.
     """
     moment = time.time() if now is None else now
-    found = [*_of_runs(sent, list(runs), moment), *(_of_board(sent, board) if board else [])]
+    notices = [*_of_runs(sent, list(runs), moment), *(_of_board(sent, board) if board else [])]
     begin = max(since if since <= moment else moment - UNTRUSTED, moment - OLDEST)
-    return sorted((each for each in found if each.time >= begin), key=lambda each: (each.time, each.key))
+    return sorted((notice for notice in notices if notice.time >= begin), key=lambda notice: (notice.time, notice.key))
 
 
 def _of_runs(sent: Sent, runs: Sequence["RunDirectory"], now: float) -> list[Notice]:
@@ -161,4 +161,4 @@ def _of_board(sent: Sent, board: "Board") -> list[Notice]:
     notices += [
         Notice(f"solved:{post.id}", "solved", post.solved.time, post=post) for post in board.posts if post.solved
     ]
-    return [each for each in notices if not sent.has(each.key)]
+    return [notice for notice in notices if not sent.has(notice.key)]

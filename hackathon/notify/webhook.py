@@ -61,7 +61,7 @@ def checked_address(text: str) -> str:
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
-    if not good or len(address) > 2000 or not all("!" <= each <= "~" for each in address):
+    if not good or len(address) > 2000 or not all("!" <= character <= "~" for character in address):
         raise RequestError("notify.bad_address")
     return address
 
@@ -107,8 +107,8 @@ def host_of(address: str) -> str:
 
 def payload(text: str) -> dict[str, Any]:
     """Return the JSON value of a message; links in it are not looked up by the service."""
-    shown = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
-    return {"text": shown, "unfurl_links": False, "unfurl_media": False}
+    content = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+    return {"text": content, "unfurl_links": False, "unfurl_media": False}
 
 
 def neutral(text: str) -> str:
@@ -151,12 +151,12 @@ def send(address: str, value: dict[str, Any], timeout: float = TIMEOUT) -> Deliv
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None)
         return Delivery(LATER, type(reason if isinstance(reason, BaseException) else error).__name__)
-    what = f"HTTP {status}"
+    outcome = f"HTTP {status}"
     if 200 <= status < 300:
-        return Delivery(SENT, what)
+        return Delivery(SENT, outcome)
     if status in _PASSING or status >= 500:
-        return Delivery(LATER, what, seconds_of(wait))
-    return Delivery(DEAD if status in _GONE or status < 400 else REFUSED, what)
+        return Delivery(LATER, outcome, seconds_of(wait))
+    return Delivery(DEAD if status in _GONE or status < 400 else REFUSED, outcome)
 
 
 def seconds_of(retry_after: str | None, now: Callable[[], float] = time.time) -> float | None:

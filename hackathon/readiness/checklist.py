@@ -21,106 +21,108 @@ SHOWN = 6
 """Packages, groups or files that one line names."""
 
 
-def items(seen: Situation) -> list[ChecklistItem]:
+def items(situation: Situation) -> list[ChecklistItem]:
     """Return all points of the checklist, in the order of NAMES."""
-    found = [
-        _account(seen),
-        _environment(seen),
-        _data(seen),
-        _job(seen),
-        correct(seen),
-        baseline(seen),
+    points = [
+        _account(situation),
+        _environment(situation),
+        _data(situation),
+        _job(situation),
+        correct(situation),
+        baseline(situation),
     ]
-    return [*found, _tutors(seen, [str(item.facts["run"]) for item in found if "run" in item.facts])]
+    return [*points, _tutors(situation, [str(item.facts["run"]) for item in points if "run" in item.facts])]
 
 
-def _account(seen: Situation) -> ChecklistItem:
-    groups = group_names(seen.account.groups)
-    where = tell("ready.account_is", user=seen.account.user, host=os.uname().nodename, groups=_listed(groups))
-    facts: dict[str, str | float | bool] = {"user": seen.account.user, "host": os.uname().nodename}
-    if seen.event is None:
-        return ChecklistItem("account", None, (where, tell("ready.no_event")), message("ready.no_event_do"), facts)
-    if seen.team is None:
-        remedy = message("ready.no_member_do", user=seen.account.user)
-        return ChecklistItem("account", False, (where, tell("ready.no_member")), remedy, facts)
-    facts["team"] = seen.team.name
-    member = where, tell("ready.member_of", team=clean_line(seen.team.name))
-    group = seen.team.group
+def _account(situation: Situation) -> ChecklistItem:
+    groups = group_names(situation.account.groups)
+    identity = tell("ready.account_is", user=situation.account.user, host=os.uname().nodename, groups=_listed(groups))
+    facts: dict[str, str | float | bool] = {"user": situation.account.user, "host": os.uname().nodename}
+    if situation.event is None:
+        return ChecklistItem("account", None, (identity, tell("ready.no_event")), message("ready.no_event_do"), facts)
+    if situation.team is None:
+        remedy = message("ready.no_member_do", user=situation.account.user)
+        return ChecklistItem("account", False, (identity, tell("ready.no_member")), remedy, facts)
+    facts["team"] = situation.team.name
+    member = identity, tell("ready.member_of", team=clean_line(situation.team.name))
+    group = situation.team.group
     if not group:
         return ChecklistItem("account", True, member, facts=facts)
     facts["group"] = group
-    paid = seen.probe[0].record().group if seen.probe and seen.probe[1].state == SUCCEEDED else None
+    paid = situation.probe[0].record().group if situation.probe and situation.probe[1].state == SUCCEEDED else None
     if group in groups:
         return ChecklistItem("account", True, (*member, tell("ready.group_is", group=group)), facts=facts)
-    if paid == group and seen.probe:
-        facts["run"] = seen.probe[0].id
+    if paid == group and situation.probe:
+        facts["run"] = situation.probe[0].id
         return ChecklistItem("account", True, (*member, tell("ready.group_paid", group=group)), facts=facts)
     if group_id(group) is None:
         text = tell("ready.group_unknown", group=group)
         return ChecklistItem("account", None, (*member, text), f"hackathon ready --group {shlex.quote(group)}", facts)
-    remedy = message("ready.group_not_do", group=group, user=seen.account.user)
+    remedy = message("ready.group_not_do", group=group, user=situation.account.user)
     return ChecklistItem("account", False, (*member, tell("ready.group_not", group=group)), remedy, facts)
 
 
-def _environment(seen: Situation) -> ChecklistItem:
-    built = seen.sources.python_environment
-    recipe = seen.sources.recipe
-    gpus = seen.sources.cluster.node.gpus
+def _environment(situation: Situation) -> ChecklistItem:
+    built = situation.sources.python_environment
+    recipe = situation.sources.recipe
+    gpus = situation.sources.cluster.node.gpus
     variant = "cuda" if isinstance(gpus, int) and gpus else "cpu"
     create = f"hackathon env create --variant {variant}" if recipe else message("ready.environment_own_do")
-    place = (tell("ready.built", path=built.path, date=built.built, variant=built.variant),) if built else ()
+    installation = (tell("ready.built", path=built.path, date=built.built, variant=built.variant),) if built else ()
     facts: dict[str, str | float | bool] = {"path": str(built.path)} if built else {}
-    if seen.told is None or seen.probe is None:
-        return ChecklistItem("environment", None, (*place, tell("ready.not_imported")), "hackathon ready", facts)
-    run, told = seen.probe[0], seen.told
-    facts |= {"run": run.id, "python": told.python}
+    if situation.told is None or situation.probe is None:
+        return ChecklistItem("environment", None, (*installation, tell("ready.not_imported")), "hackathon ready", facts)
+    run, report = situation.probe[0], situation.told
+    facts |= {"run": run.id, "python": report.python}
     same = run.record().python_environment.get("digest") == (built.digest if built else None)
-    later = [name for name in seen.wanted.modules if name not in told.versions and name not in told.failed]
+    later = [name for name in situation.wanted.modules if name not in report.versions and name not in report.failed]
     if not same or later:
         changed = tell("ready.environment_changed", run=run.id)
         return ChecklistItem("environment", None, (changed,), "hackathon ready", facts)
-    failed = {name: why for name, why in told.failed.items() if name in seen.wanted.modules}
+    failed = {name: why for name, why in report.failed.items() if name in situation.wanted.modules}
     if failed:
         name, why = next(iter(failed.items()))
-        text = tell("ready.import_failed", name=name, why=why, count=len(failed), host=told.host, python=told.python)
+        text = tell(
+            "ready.import_failed", name=name, why=why, count=len(failed), host=report.host, python=report.python
+        )
         return ChecklistItem("environment", False, (text,), create, facts)
-    if told.gpus == 0 and isinstance(gpus, int) and gpus:
-        text = tell("ready.no_gpu_seen", host=told.host, gpus=gpus)
+    if report.gpus == 0 and isinstance(gpus, int) and gpus:
+        text = tell("ready.no_gpu_seen", host=report.host, gpus=gpus)
         return ChecklistItem("environment", False, (text,), create, facts)
-    versions = [f"{name} {told.versions[name]}".strip() for name in seen.wanted.modules]
+    versions = [f"{name} {report.versions[name]}".strip() for name in situation.wanted.modules]
     key = "ready.imported" if versions else "ready.imported_nothing"
-    text = tell(key, python=told.python, host=told.host, packages=_listed(versions))
+    text = tell(key, python=report.python, host=report.host, packages=_listed(versions))
     facts["packages"] = _listed(versions, 20)
-    return ChecklistItem("environment", True, (text, *place), facts=facts)
+    return ChecklistItem("environment", True, (text, *installation), facts=facts)
 
 
-def _data(seen: Situation) -> ChecklistItem:
+def _data(situation: Situation) -> ChecklistItem:
     from hackathon.jobs.data import FOLDER
     from hackathon.runs import data
 
-    if not seen.entries:
-        return _no_data(seen)
-    folder = seen.project / FOLDER
-    total = sum(data.size(entry, folder) for entry in seen.entries)
-    whole = total <= HASHED
-    for entry in seen.entries:
-        bad = data.problems(entry, folder) if whole else _sizes(entry.name, folder)
+    if not situation.entries:
+        return _no_data(situation)
+    folder = situation.project / FOLDER
+    total = sum(data.size(entry, folder) for entry in situation.entries)
+    by_hash = total <= HASHED
+    for entry in situation.entries:
+        bad = data.problems(entry, folder) if by_hash else _sizes(entry.name, folder)
         if bad:
             lacking = tuple(tell(key, name=clean_line(name)) for key, name in bad[:SHOWN])
             return ChecklistItem("data", False, lacking, "hackathon data fetch")
-    names = _listed([f"{entry.name} ({format_size(data.size(entry, folder))})" for entry in seen.entries])
-    text = tell("ready.data_whole" if whole else "ready.data_sizes", names=names)
-    if seen.told is None or seen.probe is None:
+    names = _listed([f"{entry.name} ({format_size(data.size(entry, folder))})" for entry in situation.entries])
+    text = tell("ready.data_whole" if by_hash else "ready.data_sizes", names=names)
+    if situation.told is None or situation.probe is None:
         return ChecklistItem("data", None, (text, tell("ready.data_not_from_node")), "hackathon ready")
-    run = seen.probe[0]
-    facts: dict[str, str | float | bool] = {"run": run.id, "bytes": float(total), "files": len(seen.wanted.files)}
-    bad_files = differing(seen.wanted, seen.told)
-    if bad_files or not seen.wanted.files:
+    run = situation.probe[0]
+    facts: dict[str, str | float | bool] = {"run": run.id, "bytes": float(total), "files": len(situation.wanted.files)}
+    bad_files = differing(situation.wanted, situation.told)
+    if bad_files or not situation.wanted.files:
         path, why = bad_files[0] if bad_files else (str(folder), "")
         key = "ready.data_unseen" if why else "ready.data_other"
-        text = tell(key, path=path, why=why, host=seen.told.host, count=len(bad_files))
+        text = tell(key, path=path, why=why, host=situation.told.host, count=len(bad_files))
         return ChecklistItem("data", False, (text,), message("ready.data_unseen_do"), facts)
-    read = tell("ready.data_seen", count=len(seen.wanted.files), host=seen.told.host, run=run.id)
+    read = tell("ready.data_seen", count=len(situation.wanted.files), host=situation.told.host, run=run.id)
     return ChecklistItem("data", True, (text, read), facts=facts)
 
 
@@ -131,36 +133,36 @@ def _sizes(name: str, folder: Path) -> list[tuple[str, str]]:
     record = record_of(folder, name)
     if record is None:
         return [("data.is_missing", name)]
-    found = []
-    for each in record["files"]:
+    problems = []
+    for entry in record["files"]:
         try:
-            good = (folder / str(each["path"])).stat().st_size == each["size"]
+            good = (folder / str(entry["path"])).stat().st_size == entry["size"]
         except OSError:
-            found.append(("data.file_missing", str(each["path"])))
+            problems.append(("data.file_missing", str(entry["path"])))
             continue
         if not good:
-            found.append(("data.file_changed", str(each["path"])))
-    return found
+            problems.append(("data.file_changed", str(entry["path"])))
+    return problems
 
 
-def _no_data(seen: Situation) -> ChecklistItem:
-    run = next((run for run, _ in good_runs(seen)), None)
+def _no_data(situation: Situation) -> ChecklistItem:
+    run = next((run for run, _ in good_runs(situation)), None)
     facts: dict[str, str | float | bool] = {"run": run.id} if run is not None else {}
-    if seen.sources.recipe is not None:
-        text = tell("ready.data_none_recipe", recipe=seen.sources.recipe.name)
+    if situation.sources.recipe is not None:
+        text = tell("ready.data_none_recipe", recipe=situation.sources.recipe.name)
         return ChecklistItem("data", True, (text,), facts=facts)
     if run is not None:
         return ChecklistItem("data", True, (tell("ready.data_none_run", run=run.id),), facts=facts)
     return ChecklistItem("data", None, (tell("ready.data_none"),), message("ready.data_none_do"))
 
 
-def _job(seen: Situation) -> ChecklistItem:
-    if seen.refused is not None:
-        why = Told(seen.refused.id, seen.refused.values)
-        return ChecklistItem("job", False, (why,), clean_line(seen.refused.hint or "") or "hackathon doctor")
-    if seen.probe is None:
+def _job(situation: Situation) -> ChecklistItem:
+    if situation.refused is not None:
+        why = Told(situation.refused.id, situation.refused.values)
+        return ChecklistItem("job", False, (why,), clean_line(situation.refused.hint or "") or "hackathon doctor")
+    if situation.probe is None:
         return ChecklistItem("job", None, (tell("ready.no_job"),), "hackathon ready")
-    run, state = seen.probe
+    run, state = situation.probe
     facts: dict[str, str | float | bool] = {"run": run.id, "job_id": state.job_id or ""}
     named = {"run": run.id, "job": state.job_id or "–"}
     if state.state in OPEN or state.state == "CREATED":
@@ -168,38 +170,44 @@ def _job(seen: Situation) -> ChecklistItem:
         return ChecklistItem("job", None, (text,), "hackathon ready --no-job", facts)
     seconds = seconds_of(state.t_started, state.t_ended)
     waited = seconds_of(state.t_submitted, state.t_started)
-    host = clean_line(seen.told.host if seen.told else ", ".join(state.hosts))
+    host = clean_line(situation.told.host if situation.told else ", ".join(state.hosts))
     facts |= {"host": host}
-    facts |= {name: each for name, each in (("seconds", seconds), ("waited", waited)) if each is not None}
+    facts |= {name: value for name, value in (("seconds", seconds), ("waited", waited)) if value is not None}
     if state.state != SUCCEEDED or seconds is None:
         failed = tell("ready.job_failed", state=state.state, **named), *state.reasons
         return ChecklistItem("job", False, failed, f"hackathon diagnose {shlex.quote(run.id[-8:])}", facts)
-    if seen.told is None:
+    if situation.told is None:
         text = tell("ready.job_silent", **named)
         return ChecklistItem("job", False, (text,), f"hackathon logs {shlex.quote(run.id[-8:])}", facts)
-    told = {**named, "host": host, "seconds": f"{seconds:.1f}", "waited": f"{waited or 0:.0f}", "limit": f"{LIMIT:.0f}"}
+    values = {
+        **named,
+        "host": host,
+        "seconds": f"{seconds:.1f}",
+        "waited": f"{waited or 0:.0f}",
+        "limit": f"{LIMIT:.0f}",
+    }
     if seconds >= LIMIT:
-        return ChecklistItem("job", False, (tell("ready.job_slow", **told),), message("ready.job_slow_do"), facts)
-    return ChecklistItem("job", True, (tell("ready.job_ran", **told),), facts=facts)
+        return ChecklistItem("job", False, (tell("ready.job_slow", **values),), message("ready.job_slow_do"), facts)
+    return ChecklistItem("job", True, (tell("ready.job_ran", **values),), facts=facts)
 
 
-def _tutors(seen: Situation, runs: list[str]) -> ChecklistItem:
-    if seen.team is None:
+def _tutors(situation: Situation, runs: list[str]) -> ChecklistItem:
+    if situation.team is None:
         return ChecklistItem("tutors", None, (tell("ready.tutors_no_team"),), message("ready.no_event_do"))
-    tutors, unknown = tutors_of(seen.team)
+    tutors, unknown = tutors_of(situation.team)
     if not tutors and not unknown:
         return ChecklistItem("tutors", None, (tell("ready.tutors_none"),), message("ready.tutors_none_do"))
-    paths = [seen.sources.runs / run for run in dict.fromkeys(runs)]
+    paths = [situation.sources.runs / run for run in dict.fromkeys(runs)]
     shut: list[tuple[str, Path]] = []
     try:
         for tutor in tutors:
-            closed = closed_to(tutor, seen.project, paths)
+            closed = closed_to(tutor, situation.project, paths)
             if closed is not None:
                 shut.append((tutor.user, closed))
         if shut:
             text = tell("ready.tutors_closed", users=_listed([user for user, _ in shut]), path=shut[0][1])
             outside = [tutor for tutor in tutors if tutor.user in {user for user, _ in shut}]
-            return ChecklistItem("tutors", False, (text,), opening(shut[0][1], seen.project, outside))
+            return ChecklistItem("tutors", False, (text,), opening(shut[0][1], situation.project, outside))
     except OSError as error:
         text = tell("ready.tutors_unseen", what=clean_line(str(error)))
         return ChecklistItem("tutors", None, (text,), "hackathon doctor")
@@ -207,8 +215,8 @@ def _tutors(seen: Situation, runs: list[str]) -> ChecklistItem:
     if unknown:
         text = tell("ready.tutors_unknown", users=_listed(unknown))
         return ChecklistItem("tutors", None, (text,), message("ready.tutors_unknown_do"), facts)
-    users = _listed([each.user for each in tutors])
-    text = tell("ready.tutors_read", users=users, path=seen.project, count=len(paths))
+    users = _listed([tutor.user for tutor in tutors])
+    text = tell("ready.tutors_read", users=users, path=situation.project, count=len(paths))
     return ChecklistItem("tutors", True, (text,), facts=facts)
 
 

@@ -82,7 +82,7 @@ class TeamReadiness:
         return {"team": self.team, "ready": self.ready, "points": points, "members": members}
 
 
-def post(board: Board, seen: Situation, items: Sequence[ChecklistItem]) -> Owned:
+def post(board: Board, situation: Situation, items: Sequence[ChecklistItem]) -> Owned:
     """Write the current user's checklist on the board. Raises as `write_entry` does."""
     proofs = tuple(
         Proof(
@@ -90,17 +90,17 @@ def post(board: Board, seen: Situation, items: Sequence[ChecklistItem]) -> Owned
             item.ok,
             item.evidence,
             {name: _fact(fact) for name, fact in item.facts.items()},
-            tuple(clean_line(each) if isinstance(each, str) else _plain(each) for each in item.told),
+            tuple(clean_line(line) if isinstance(line, str) else _plain(line) for line in item.told),
         )
         for item in items
     )
-    entry = Entry("", "ready", 0.0, board.place.board, folder=clean_line(str(seen.project)), ready=proofs)
+    entry = Entry("", "ready", 0.0, board.place.board, folder=clean_line(str(situation.project)), ready=proofs)
     return write_entry(board.place, entry)
 
 
-def _plain(told: Told) -> Told:
+def _plain(sentence: Told) -> Told:
     """Return a message whose values are lines, as a file has them."""
-    return Told(told.id, {name: clean_line(str(value)) for name, value in told.values.items()})
+    return Told(sentence.id, {name: clean_line(str(value)) for name, value in sentence.values.items()})
 
 
 def _fact(value: str | float | bool) -> str | float | bool:
@@ -141,18 +141,18 @@ def _team(team: "Team", newest: Mapping[str, Owned], board: Board, now: float) -
 
 def _point(name: str, members: Mapping[str, Sequence[ChecklistPoint]]) -> ChecklistPoint:
     """Return the point that counts for the team."""
-    found = [
+    candidates = [
         next((point for point in points if point.name == name), ChecklistPoint(name, NOBODY, user))
         for user, points in members.items()
     ]
-    if not found:
+    if not candidates:
         return ChecklistPoint(name, NOBODY)
     best = max if name == "account" else min
-    chosen = best(found, key=lambda point: STATES.index(point.state))
+    chosen = best(candidates, key=lambda point: STATES.index(point.state))
     return chosen if chosen.state != NOBODY or name == "account" else ChecklistPoint(name, NOBODY)
 
 
-def table(found: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[list[str], list[list[str]]]:
+def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of a table: a line for each team, a column for each point, and who posted when.
 
     `words`: for terminals without ✓ and ✗.
@@ -163,11 +163,11 @@ def table(found: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[l
         message("ready.head_posted"),
     ]
     rows = []
-    for each in found.values():
-        marks = [_mark(each.points[name], words) for name in NAMES]
-        posted = {user: points[0].time for user, points in each.members.items() if points}
+    for readiness in teams.values():
+        marks = [_mark(readiness.points[name], words) for name in NAMES]
+        posted = {user: points[0].time for user, points in readiness.members.items() if points}
         when = time.strftime("%m-%d %H:%M", time.localtime(max(posted.values()))) if posted else ""
-        rows.append([each.team, *marks, f"{len(posted)}/{len(each.members)} {when}".strip()])
+        rows.append([readiness.team, *marks, f"{len(posted)}/{len(readiness.members)} {when}".strip()])
     return head, rows
 
 
@@ -180,21 +180,27 @@ def legend(*, words: bool = False) -> str:
     return "" if words else ", ".join(f"{MARKS[state]} {message(f'ready.word_{state}')}" for state in STATES)
 
 
-def lacking(found: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
+def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
     """Yield (team, sentence) for each point that a team has not done, and for each claim that is not so."""
-    for each in found.values():
-        if not any(each.members.values()):
-            yield each.team, message("ready.lacking_all")
+    for readiness in teams.values():
+        if not any(readiness.members.values()):
+            yield readiness.team, message("ready.lacking_all")
             continue
-        for name, point in each.points.items():
+        for name, point in readiness.points.items():
             if point.state in DONE or point.state == REFUTED:
                 continue
             label = message(f"ready.item_{name}")
-            who = f" ({point.user})" if point.user else ""
-            yield each.team, clean_line(f"{label}: {message(f'ready.word_{point.state}')}{who} {point.evidence}")
-        for point in each.refuted:
+            author = f" ({point.user})" if point.user else ""
+            yield (
+                readiness.team,
+                clean_line(f"{label}: {message(f'ready.word_{point.state}')}{author} {point.evidence}"),
+            )
+        for point in readiness.refuted:
             label = message(f"ready.item_{point.name}")
-            yield each.team, clean_line(message("ready.lacking_refuted", what=label, user=point.user, why=point.why))
+            yield (
+                readiness.team,
+                clean_line(message("ready.lacking_refuted", what=label, user=point.user, why=point.why)),
+            )
 
 
 def event_readiness(event: "Event", folder: Path) -> dict[str, TeamReadiness]:

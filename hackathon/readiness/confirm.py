@@ -82,11 +82,11 @@ class Claims:
         return CONFIRMED, ""
 
     def _account(self, proof: Proof) -> None:
-        known = account(self.user)
+        member = account(self.user)
         group = self.team.group
-        if known is None:
+        if member is None:
             raise Unconfirmed(TOLD, "no_account", user=self.user)
-        if not group or group in group_names(known.groups):
+        if not group or group in group_names(member.groups):
             return
         if "run" not in proof.facts:
             raise Unconfirmed(TOLD, "no_group", user=self.user, group=group)
@@ -96,10 +96,10 @@ class Claims:
 
     def _environment(self, proof: Proof) -> None:
         run, _ = self._probe(proof)
-        told, wanted = told_by(run.path), wanted_by(run.path)
-        if told is None:
+        report, task = told_by(run.path), wanted_by(run.path)
+        if report is None:
             raise Unconfirmed(REFUTED, "silent", run=run.id)
-        lacking = [name for name in wanted.modules if name not in told.versions]
+        lacking = [name for name in task.modules if name not in report.versions]
         if lacking:
             raise Unconfirmed(REFUTED, "not_imported", run=run.id, name=lacking[0])
 
@@ -109,10 +109,10 @@ class Claims:
         run, _ = self._run(proof)
         if not run.record().probe:
             return  # nothing is declared, and a good run found what it reads
-        told, wanted = told_by(run.path), wanted_by(run.path)
-        if told is None or not wanted.files:
+        report, task = told_by(run.path), wanted_by(run.path)
+        if report is None or not task.files:
             raise Unconfirmed(REFUTED, "silent", run=run.id)
-        bad = differing(wanted, told)
+        bad = differing(task, report)
         if bad:
             raise Unconfirmed(REFUTED, "not_seen", run=run.id, path=bad[0][0])
 
@@ -124,17 +124,17 @@ class Claims:
 
     def _check(self, proof: Proof) -> None:
         run, _ = self._run(proof)
-        found = check_of(run.path, self._training(run))
-        if found is None or not found.passed:
+        check = check_of(run.path, self._training(run))
+        if check is None or not check.passed:
             raise Unconfirmed(REFUTED, "not_passed", run=run.id)
-        self._same(proof, run, found.value)
+        self._same(proof, run, check.value)
 
     def _baseline(self, proof: Proof) -> None:
         run, _ = self._run(proof)
-        found = rate_of(run.path, self._training(run))
-        if found is None:
+        rate = rate_of(run.path, self._training(run))
+        if rate is None:
             raise Unconfirmed(REFUTED, "no_rate", run=run.id)
-        self._same(proof, run, found.value)
+        self._same(proof, run, rate.value)
 
     def _tutors(self, proof: Proof) -> None:
         folder = self._project()
@@ -151,8 +151,8 @@ class Claims:
             raise Unconfirmed(REFUTED, "other_owner", owner=self.people.account(folder.stat().st_uid), path=folder)
 
     def _same(self, proof: Proof, run: RunDirectory, value: float) -> None:
-        told = proof.facts.get("value")
-        if not isinstance(told, float) or not math.isclose(told, value, rel_tol=SAME):
+        claim = proof.facts.get("value")
+        if not isinstance(claim, float) or not math.isclose(claim, value, rel_tol=SAME):
             raise Unconfirmed(REFUTED, "other_value", run=run.id)
 
     def _project(self) -> Path:
@@ -216,5 +216,5 @@ class Claims:
 
 def members_of(team: "Team") -> dict[int, str]:
     """Return the accounts of a team's members by number; who has no account here is left out."""
-    found = ((account(user), user) for user in team.accounts)
-    return {known.uid: user for known, user in found if known is not None}
+    accounts = ((account(user), user) for user in team.accounts)
+    return {member.uid: user for member, user in accounts if member is not None}

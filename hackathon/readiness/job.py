@@ -71,18 +71,18 @@ def main() -> None:
     """Look, and print what was found."""
     begin = time.monotonic()
     with Path("wanted.json").open(encoding="utf-8") as stream:
-        wanted = json.load(stream)
-    modules = {name: imported(name) for name in wanted["modules"]}
-    found = {
+        task = json.load(stream)
+    modules = {name: imported(name) for name in task["modules"]}
+    report = {
         "python": platform.python_version(),
         "executable": sys.executable,
         "host": platform.node(),
         "modules": modules,
-        "files": {path: seen(path) for path in wanted["files"]},
+        "files": {path: seen(path) for path in task["files"]},
         "gpus": _gpus(),
         "seconds": round(time.monotonic() - begin, 3),
     }
-    print(MARK + json.dumps(found), flush=True)
+    print(MARK + json.dumps(report), flush=True)
 
 
 if __name__ == "__main__":

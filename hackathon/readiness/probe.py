@@ -44,7 +44,7 @@ class NodeReport:
     gpus: int | None = None
 
 
-def submit_probe(sources: "Sources", wanted: ProbeTask, admit: "Admit") -> "Outcomes":
+def submit_probe(sources: "Sources", task: ProbeTask, admit: "Admit") -> "Outcomes":
     """Submit the job of a checklist: the project's own in all but its shape and its program.
 
     Raises RequestError when the cluster would not run it, what `admit` raises, and as `create` does.
@@ -57,10 +57,10 @@ def submit_probe(sources: "Sources", wanted: ProbeTask, admit: "Admit") -> "Outc
     request = resolve(small)
     walltime = min(WALLTIME, request.walltime)
     request = replace(request, data=(), walltime=walltime, stop_before=min(request.stop_before, walltime // 5))
-    planned = plan(small, [request], become=lambda each: _probe_of(each, str(sources.runs.parent)), admit=admit)
+    planned = plan(small, [request], become=lambda original: _probe_of(original, str(sources.runs.parent)), admit=admit)
     contents = {
         PROBE_PROGRAM: Path(job.__file__).read_bytes(),
-        WANTED: (json.dumps(wanted.to_json(), indent=1) + "\n").encode("utf-8", "surrogatepass"),
+        WANTED: (json.dumps(task.to_json(), indent=1) + "\n").encode("utf-8", "surrogatepass"),
     }
     files = {name: SnapshotFile(raw, hashlib.sha256(raw).hexdigest()) for name, raw in contents.items()}
     return start(planned, tags=(PROBE_TAG,), source=Source(sources.runs.parent, files))
@@ -94,8 +94,8 @@ def wanted_by(run: Path) -> ProbeTask:
     value = files_of(run).json(f"source/{WANTED}", 16 * _READ)
     modules, files = value.get("modules"), value.get("files")
     return ProbeTask(
-        tuple(each for each in modules if isinstance(each, str)) if isinstance(modules, list) else (),
-        {path: each for path, each in files.items() if isinstance(each, (list, dict))}
+        tuple(name for name in modules if isinstance(name, str)) if isinstance(modules, list) else (),
+        {path: sample for path, sample in files.items() if isinstance(sample, (list, dict))}
         if isinstance(files, dict)
         else {},
     )
@@ -103,8 +103,8 @@ def wanted_by(run: Path) -> ProbeTask:
 
 def told_by(run: Path) -> NodeReport | None:
     """Return what a job said at last, None when it said nothing that can be understood."""
-    found = files_of(run).end(LOG, _READ)
-    lines = (found[0] if found else b"").decode("utf-8", "replace").splitlines()
+    tail = files_of(run).end(LOG, _READ)
+    lines = (tail[0] if tail else b"").decode("utf-8", "replace").splitlines()
     for line in reversed(lines):
         if line.startswith(MARK):
             try:
@@ -119,11 +119,11 @@ def told_by(run: Path) -> NodeReport | None:
 def _told(value: Mapping[str, Any]) -> NodeReport:
     modules, files, gpus = value.get("modules"), value.get("files"), value.get("gpus")
     versions, failed = {}, {}
-    for name, each in list(modules.items())[:MOST_MODULES] if isinstance(modules, dict) else ():
-        if isinstance(each, dict) and isinstance(each.get("version"), str):
-            versions[clean_line(name)] = clean_line(each["version"])
-        elif isinstance(each, dict):
-            failed[clean_line(name)] = clean_line(str(each.get("error", "")))
+    for name, facts in list(modules.items())[:MOST_MODULES] if isinstance(modules, dict) else ():
+        if isinstance(facts, dict) and isinstance(facts.get("version"), str):
+            versions[clean_line(name)] = clean_line(facts["version"])
+        elif isinstance(facts, dict):
+            failed[clean_line(name)] = clean_line(str(facts.get("error", "")))
     return NodeReport(
         python=clean_line(str(value.get("python", ""))),
         host=clean_line(str(value.get("host", ""))),
@@ -134,15 +134,15 @@ def _told(value: Mapping[str, Any]) -> NodeReport:
     )
 
 
-def differing(wanted: ProbeTask, told: NodeReport) -> list[tuple[str, str]]:
+def differing(task: ProbeTask, report: NodeReport) -> list[tuple[str, str]]:
     """Return the files that a node does not see as the login node does, each with the reason in a word or two."""
-    found = []
-    for path, expected in wanted.files.items():
-        there = told.files.get(path)
-        if there != expected or isinstance(expected, dict):
-            error = there.get("error") if isinstance(there, dict) else None
-            found.append((clean_line(path), clean_line(str(error)) if error else ""))
-    return found
+    differences = []
+    for path, expected in task.files.items():
+        sample = report.files.get(path)
+        if sample != expected or isinstance(expected, dict):
+            error = sample.get("error") if isinstance(sample, dict) else None
+            differences.append((clean_line(path), clean_line(str(error)) if error else ""))
+    return differences
 
 
 def seconds_of(begun: float | None, ended: float | None) -> float | None:

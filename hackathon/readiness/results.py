@@ -49,10 +49,10 @@ def check_of(run: Path, record: RunRecord) -> CheckResult | None:
     values = final_numbers(run, record, over=True).values
     rule = record.check
     if rule is not None:
-        value, shown = values.get(rule.metric), check_rule(rule.to_json())
-        return None if value is None else CheckResult(rule.metric, value, bool(rule.passes(value)), shown)
-    found = [(name, value) for name, value in values.items() if math.isfinite(value)]
-    first = next((pair for pair in found if pair[0] not in THROUGHPUTS), found[0] if found else None)
+        value, text = values.get(rule.metric), check_rule(rule.to_json())
+        return None if value is None else CheckResult(rule.metric, value, bool(rule.passes(value)), text)
+    pairs = [(name, value) for name, value in values.items() if math.isfinite(value)]
+    first = next((pair for pair in pairs if pair[0] not in THROUGHPUTS), pairs[0] if pairs else None)
     return CheckResult(*first, passed=True) if first else None
 
 
@@ -60,68 +60,68 @@ def rate_of(run: Path, record: RunRecord) -> Rate | None:
     """Return the throughput of a successful run of one process, None for another run. Raises RequestError."""
     if record.processes != 1:
         return None
-    found = final_numbers(run, record, over=True)
-    if found.value is None or found.value <= 0:
+    numbers = final_numbers(run, record, over=True)
+    if numbers.value is None or numbers.value <= 0:
         return None
-    return Rate(found.metric, found.value, found.unit, 1 if record.gpus_per_node else 0)
+    return Rate(numbers.metric, numbers.value, numbers.unit, 1 if record.gpus_per_node else 0)
 
 
-def correct(seen: Situation) -> ChecklistItem:
+def correct(situation: Situation) -> ChecklistItem:
     """Return the point about the correctness check: the newest good run that passed it."""
     failed: tuple[RunDirectory, CheckResult] | None = None
     any_run = None
-    for run, record in good_runs(seen):
+    for run, record in good_runs(situation):
         any_run = any_run or run
         try:
-            found = check_of(run.path, record)
+            check = check_of(run.path, record)
         except HackathonError:
             continue
-        if found is not None and found.passed:
-            key = "check_is" if found.rule else "check_read"
-            return ChecklistItem("check", True, _check_told(key, run, found), facts=_check_facts(run, found))
-        failed = failed or ((run, found) if found is not None else None)
+        if check is not None and check.passed:
+            key = "check_is" if check.rule else "check_read"
+            return ChecklistItem("check", True, _check_told(key, run, check), facts=_check_facts(run, check))
+        failed = failed or ((run, check) if check is not None else None)
     if failed is not None:
-        run, found = failed
+        run, check = failed
         look = f"hackathon logs {shlex.quote(run.id[-8:])}"
-        return ChecklistItem("check", False, _check_told("check_bad", run, found), look, _check_facts(run, found))
+        return ChecklistItem("check", False, _check_told("check_bad", run, check), look, _check_facts(run, check))
     if any_run is not None:
         silent = tell("ready.check_silent", run=any_run.id)
         return ChecklistItem("check", False, (silent,), message("ready.check_silent_do"))
-    none = tell("ready.no_good_run", cluster=seen.sources.cluster.name)
+    none = tell("ready.no_good_run", cluster=situation.sources.cluster.name)
     return ChecklistItem("check", False, (none,), "hackathon submit --wait")
 
 
-def baseline(seen: Situation) -> ChecklistItem:
+def baseline(situation: Situation) -> ChecklistItem:
     """Return the point about the baseline: the newest good run of one process that tells how fast it was."""
     silent = None
-    for run, record in good_runs(seen):
+    for run, record in good_runs(situation):
         try:
-            found = rate_of(run.path, record)
+            rate = rate_of(run.path, record)
         except HackathonError:
             continue
-        if found is not None:
-            return _baseline(seen, run, found)
+        if rate is not None:
+            return _baseline(situation, run, rate)
         silent = silent or (run if record.processes == 1 else None)
     if silent is not None:  # running it again would not help
         text = tell("ready.baseline_silent", run=silent.id)
         return ChecklistItem("baseline", False, (text,), message("ready.baseline_silent_do"))
-    none = tell("ready.baseline_none", cluster=seen.sources.cluster.name)
+    none = tell("ready.baseline_none", cluster=situation.sources.cluster.name)
     return ChecklistItem("baseline", False, (none,), "hackathon submit --processes 1 --wait")
 
 
-def _baseline(seen: Situation, run: RunDirectory, found: Rate) -> ChecklistItem:
-    value = f"{number(found.value)} {found.unit or found.metric}"
+def _baseline(situation: Situation, run: RunDirectory, rate: Rate) -> ChecklistItem:
+    value = f"{number(rate.value)} {rate.unit or rate.metric}"
     facts: dict[str, str | float | bool] = {
         "run": run.id,
-        "metric": found.metric,
-        "value": found.value,
-        "unit": found.unit,
+        "metric": rate.metric,
+        "value": rate.value,
+        "unit": rate.unit,
     }
-    if not found.gpus:
+    if not rate.gpus:
         text = tell("ready.baseline_without_gpu", run=run.id, value=value)
         return ChecklistItem("baseline", True, (text,), facts=facts)
     names = gpu_names(run.path)
-    if not names and not (seen.told and seen.told.gpus):
+    if not names and not (situation.told and situation.told.gpus):
         text = tell("ready.baseline_no_gpu", run=run.id, value=value)
         return ChecklistItem("baseline", None, (text,), message("ready.baseline_no_gpu_do"), facts)
     text = tell("ready.baseline_is", run=run.id, value=value, gpu=names[0] if names else "GPU")
@@ -131,19 +131,19 @@ def _baseline(seen: Situation, run: RunDirectory, found: Rate) -> ChecklistItem:
 def gpu_names(run: Path) -> list[str]:
     """Return the names of the GPUs that the nodes of a run listed."""
     inside = files_of(run)
-    found = [inside.json(f"env/{name}").get("gpus") for name in inside.names("env")[:100] if name.endswith(".json")]
-    lines = (each for names in found if isinstance(names, list) for each in names if isinstance(each, str))
-    return [clean_line(each.partition(",")[0]) for each in lines]  # name, driver, memory
+    lists = [inside.json(f"env/{name}").get("gpus") for name in inside.names("env")[:100] if name.endswith(".json")]
+    lines = (line for names in lists if isinstance(names, list) for line in names if isinstance(line, str))
+    return [clean_line(line.partition(",")[0]) for line in lines]  # name, driver, memory
 
 
-def good_runs(seen: Situation) -> Iterator[tuple[RunDirectory, RunRecord]]:
+def good_runs(situation: Situation) -> Iterator[tuple[RunDirectory, RunRecord]]:
     """Yield the newest successful training runs of the project on this cluster, with their records."""
-    wanted = seen.sources.recipe.name if seen.sources.recipe else ""
+    recipe = situation.sources.recipe.name if situation.sources.recipe else ""
     count = 0
-    for run, state in seen.runs:
+    for run, state in situation.runs:
         record = run.record()
-        here = record.cluster == seen.sources.cluster.name and record.recipe == wanted
-        if state.state == SUCCEEDED and here and count < MOST_READ and _trains(record):
+        match = record.cluster == situation.sources.cluster.name and record.recipe == recipe
+        if state.state == SUCCEEDED and match and count < MOST_READ and _trains(record):
             count += 1
             yield run, record
 
@@ -152,10 +152,10 @@ def _trains(record: RunRecord) -> bool:
     return record.recipe not in NOT_TRAINING and NOT_TRAINING.isdisjoint(record.tags)
 
 
-def _check_told(key: str, run: RunDirectory, found: CheckResult) -> tuple[Told]:
-    return (tell(f"ready.{key}", run=run.id, metric=found.metric, value=number(found.value), rule=found.rule),)
+def _check_told(key: str, run: RunDirectory, check: CheckResult) -> tuple[Told]:
+    return (tell(f"ready.{key}", run=run.id, metric=check.metric, value=number(check.value), rule=check.rule),)
 
 
-def _check_facts(run: RunDirectory, found: CheckResult) -> dict[str, str | float | bool]:
-    value: float | str = found.value if math.isfinite(found.value) else str(found.value)
-    return {"run": run.id, "metric": found.metric, "value": value, "rule": found.rule}
+def _check_facts(run: RunDirectory, check: CheckResult) -> dict[str, str | float | bool]:
+    value: float | str = check.value if math.isfinite(check.value) else str(check.value)
+    return {"run": run.id, "metric": check.metric, "value": value, "rule": check.rule}

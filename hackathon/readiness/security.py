@@ -39,8 +39,8 @@ def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[Docto
     if home is not None:
         findings += _folder(home, "home")
         findings += [_secrets(home)]
-    for place in (user_config(), user_cache()):
-        findings += _folder(place, "folder")
+    for folder in (user_config(), user_cache()):
+        findings += _folder(folder, "folder")
     findings += _node_folders()
     team = _team_folders(event)
     project = runs.parent
@@ -64,65 +64,65 @@ def _home() -> Path | None:
         return None
 
 
-def _words(others: Others) -> str:
+def _words(accounts: Others) -> str:
     """Return who it is, in words."""
-    if others.everybody:
+    if accounts.everybody:
         return message("security.everybody")
-    words = [message("security.group", name=name) for name in group_names(others.groups)]
-    return ", ".join([*words, *(account_name(uid) for uid in sorted(others.users))])
+    words = [message("security.group", name=name) for name in group_names(accounts.groups)]
+    return ", ".join([*words, *(account_name(uid) for uid in sorted(accounts.users))])
 
 
 def _umask() -> DoctorFinding:
     mask = os.umask(0o077)
     os.umask(mask)
-    shown = f"{mask:03o}"
+    octal = f"{mask:03o}"
     # this process narrows an umask of 000 itself (`cli.main`); the shell's own is its parent's
     with suppress(OSError, StopIteration, ValueError):
         lines = Path(f"/proc/{os.getppid()}/status").read_text().splitlines()
         mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
-        shown = f"{mask:03o}"
+        octal = f"{mask:03o}"
     if not mask & stat.S_IWOTH:
-        return _finding("umask", BAD, "umask_open", "umask 022", mask=shown)
+        return _finding("umask", BAD, "umask_open", "umask 022", mask=octal)
     if not mask & stat.S_IWGRP and not is_private_group(os.getgid(), {os.geteuid()}):
         group = group_names([os.getgid()])[0]
-        return _finding("umask", WARNING, "umask_group", "umask 022", mask=shown, group=group)
-    return _finding("umask", GOOD, "umask_good", mask=shown)
+        return _finding("umask", WARNING, "umask_group", "umask 022", mask=octal, group=group)
+    return _finding("umask", GOOD, "umask_good", mask=octal)
 
 
 def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorFinding]:
     """Say who can change a folder; a folder that is not there, or cannot be looked at, says nothing."""
     try:
-        others = can_change(path)
+        writers = can_change(path)
     except OSError:
         return
-    if not others:
+    if not writers:
         yield _finding(about, GOOD, "only_you", path=path)
-    elif shared and not others.everybody:
-        yield _finding(about, GOOD, "team_changes", path=path, who=_words(others))
+    elif shared and not writers.everybody:
+        yield _finding(about, GOOD, "team_changes", path=path, who=_words(writers))
     else:
-        level = BAD if others.everybody or about != "project" else WARNING
-        yield _finding(about, level, "change", _closing(others), path=path, who=_words(others), place=others.place)
+        level = BAD if writers.everybody or about != "project" else WARNING
+        yield _finding(about, level, "change", _closing(writers), path=path, who=_words(writers), place=writers.place)
 
 
-def _closing(others: Others) -> str:
+def _closing(writers: Others) -> str:
     """Return the command that takes the write access away."""
-    place = shlex.quote(str(others.place))
+    path = shlex.quote(str(writers.place))
     # of a folder with an access list the group's bits are its mask: no named account can write, all can read as before
-    letters = "go-w" if others.everybody and others.users else "o-w" if others.everybody else "g-w"
-    return f"chmod {letters} {place}"
+    letters = "go-w" if writers.everybody and writers.users else "o-w" if writers.everybody else "g-w"
+    return f"chmod {letters} {path}"
 
 
 def _secrets(home: Path) -> DoctorFinding:
-    places = [*(home / name for name in SECRETS), user_config() / "notify" / "url"]
+    paths = [*(home / name for name in SECRETS), user_config() / "notify" / "url"]
     closed = 0
-    for path in places:
+    for path in paths:
         try:
-            others = can_read(path)
+            readers = can_read(path)
         except OSError:
             continue
-        if others:
+        if readers:
             return _finding("secrets", BAD, "secret_open", f"chmod 600 {shlex.quote(str(path))}", path=path,
-                            who=_words(others))  # fmt: skip
+                            who=_words(readers))  # fmt: skip
         closed += 1
     return _finding("secrets", GOOD, "secrets_closed", count=closed)
 
@@ -133,15 +133,15 @@ def _node_folders() -> Iterator[DoctorFinding]:
     local = Path(os.environ.get("HACKATHON_LOCAL_DIR") or TEMPORARY / f"hackathon-local-{user}")
     for path in dict.fromkeys((node_folder(), local, TEMPORARY / f"hackathon-jobs-{user}")):
         try:
-            found = path.lstat()
+            status = path.lstat()
         except OSError:
             continue
-        if found.st_uid != user or not stat.S_ISDIR(found.st_mode):
+        if status.st_uid != user or not stat.S_ISDIR(status.st_mode):
             yield _finding("node", BAD, "node_foreign", message("security.node_foreign_remedy"), path=path,
-                           user=account_name(found.st_uid))  # fmt: skip
-        elif open_to_others(found):
+                           user=account_name(status.st_uid))  # fmt: skip
+        elif open_to_others(status):
             yield _finding("node", BAD, "node_open", f"chmod 700 {shlex.quote(str(path))}", path=path,
-                           mode=f"{stat.S_IMODE(found.st_mode):04o}")  # fmt: skip
+                           mode=f"{stat.S_IMODE(status.st_mode):04o}")  # fmt: skip
         else:
             yield _finding("node", GOOD, "only_you", path=path)
 
@@ -151,26 +151,28 @@ def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
     if not runs.is_dir():
         return
     try:
-        others = can_change(runs)
+        writers = can_change(runs)
         reading = can_read(runs)
         names = list_ids(runs)[:MOST_RUNS]
     except OSError:
         return
-    if others and not (shared and not others.everybody):
-        level = BAD if others.everybody else WARNING
-        yield _finding("runs", level, "change", _closing(others), path=runs, who=_words(others), place=others.place)
+    if writers and not (shared and not writers.everybody):
+        level = BAD if writers.everybody else WARNING
+        yield _finding("runs", level, "change", _closing(writers), path=runs, who=_words(writers), place=writers.place)
     own = [runs / name for name in names if _is_own(runs / name)]
-    wrong = [(path, who) for path in own if (who := _changers_within(path)) and who.place != others.place]
+    wrong = [
+        (path, accounts) for path in own if (accounts := _changers_within(path)) and accounts.place != writers.place
+    ]
     if wrong:
-        path, who = wrong[0]
+        path, accounts = wrong[0]
         yield _finding("runs", BAD, "runs_open", f"chmod -R go-w {shlex.quote(str(runs))}", count=len(wrong),
-                       path=who.place or path, who=_words(who))  # fmt: skip
+                       path=accounts.place or path, who=_words(accounts))  # fmt: skip
     secret = [path for run in own for path in sorted(run.glob("env/job-*.sh"))]
     for path in secret:
         with suppress(OSError):
-            if who := can_read(path):
+            if accounts := can_read(path):
                 command = f"chmod 600 {shlex.quote(str(path.parent))}/job-*.sh"
-                yield _finding("secrets", BAD, "secret_open", command, path=path, who=_words(who))
+                yield _finding("secrets", BAD, "secret_open", command, path=path, who=_words(accounts))
                 break
     if not wrong:
         yield _finding("runs", GOOD, "runs_good", count=len(own), path=runs)
@@ -189,8 +191,8 @@ def _changers_within(run: Path) -> Others | None:
     """Return who can change a run's folder or the files that decide what is believed about it."""
     for name in ("", *READ, "source", "job.sh", "rank.sh"):
         with suppress(OSError):
-            if others := can_change(run / name):
-                return others
+            if writers := can_change(run / name):
+                return writers
     return None
 
 
@@ -219,21 +221,21 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
     if event.shared:
         path = folder / expanded(event.shared)
         try:
-            place = open_place(path)
+            board = open_place(path)
         except (HackathonError, OSError):
             pass
         else:
-            for identifier, values in place.problems:
+            for identifier, values in board.problems:
                 yield DoctorFinding(message("security.board"), BAD, message(identifier, **values),
                                     message("security.board_remedy"))  # fmt: skip
-            if not place.problems:
+            if not board.problems:
                 yield _finding("board", GOOD, "board_good", path=path)
     surveys = folder / "surveys"
     if _is_own(surveys):
-        found = surveys.lstat()
-        if open_to_others(found):
+        status = surveys.lstat()
+        if open_to_others(status):
             yield _finding("surveys", BAD, "surveys_open", f"chmod 700 {shlex.quote(str(surveys))}", path=surveys,
-                           mode=f"{stat.S_IMODE(found.st_mode):04o}")  # fmt: skip
+                           mode=f"{stat.S_IMODE(status.st_mode):04o}")  # fmt: skip
 
 
 def _search_paths() -> Iterator[DoctorFinding]:
@@ -247,10 +249,10 @@ def _search_paths() -> Iterator[DoctorFinding]:
                                variable=variable, text=text or '""')  # fmt: skip
                 continue
             with suppress(OSError):
-                others = can_change(Path(text))
-                if others.everybody:
+                writers = can_change(Path(text))
+                if writers.everybody:
                     good = False
                     yield _finding("search", BAD, "search_open", message("security.search_remedy"), variable=variable,
-                                   path=text, place=others.place)  # fmt: skip
+                                   path=text, place=writers.place)  # fmt: skip
     if good:
         yield _finding("search", GOOD, "search_good")

@@ -139,14 +139,14 @@ def situation(
 
 def tutors_of(team: "Team | None") -> tuple[list[Account], list[str]]:
     """Return a team's tutors as accounts of this machine, and those whom it does not know."""
-    found, unknown = [], []
+    tutors, unknown = [], []
     for user in dict.fromkeys(team.tutors if team else ()):
-        known = account(user)
-        if known is None:
+        tutor = account(user)
+        if tutor is None:
             unknown.append(user)
         else:
-            found.append(known)
-    return found, unknown
+            tutors.append(tutor)
+    return tutors, unknown
 
 
 def _readable(run: RunDirectory) -> bool:

@@ -20,16 +20,16 @@ def closed_to(tutor: Account, project: Path, runs: Iterable[Path]) -> Path | Non
     """
     for path in (project, project / "project.yaml", project / "runs", project / "studies"):
         if path == project or path.exists():
-            found = readable(path, tutor.uid, tutor.groups)
-            if found is not None:
-                return found
+            barrier = readable(path, tutor.uid, tutor.groups)
+            if barrier is not None:
+                return barrier
     for run in runs:
-        found = readable(run, tutor.uid, tutor.groups)
-        for part in PARTS if found is None else ():
+        barrier = readable(run, tutor.uid, tutor.groups)
+        for part in PARTS if barrier is None else ():
             if (run / part).exists():
-                found = found or first_closed(run / part, tutor.uid, tutor.groups, MOST)
-        if found is not None:
-            return found
+                barrier = barrier or first_closed(run / part, tutor.uid, tutor.groups, MOST)
+        if barrier is not None:
+            return barrier
     return None
 
 
@@ -40,11 +40,11 @@ def opening(closed: Path, project: Path, tutors: Sequence[Account]) -> str:
     of jobs, which may hold secrets; a default ACL would open those (it takes the place of the umask).
     """
     by_group = all(closed.lstat().st_gid in tutor.groups for tutor in tutors)
-    who = "g" if by_group else "o"
+    letter = "g" if by_group else "o"
     if closed == project or not project.is_relative_to(closed):
         # chmod follows links, which may lead to anything of the user's
-        return f"find {shlex.quote(str(project))} ! -type l ! -path '*/env/*job-*.sh' -exec chmod {who}+rX {{}} +"
+        return f"find {shlex.quote(str(project))} ! -type l ! -path '*/env/*job-*.sh' -exec chmod {letter}+rX {{}} +"
     target = shlex.quote(str(closed))
     if not by_group and shutil.which("setfacl"):
         return f"setfacl -m {','.join(f'u:{tutor.user}:x' for tutor in tutors)} {target}"
-    return f"chmod {who}+x {target}"
+    return f"chmod {letter}+x {target}"

@@ -46,24 +46,24 @@ def modules_of(sources: "Sources") -> tuple[str, ...]:
     """Return the packages that a program imports at its start, its framework first; without the standard library."""
     recipe, project = sources.recipe, sources.project
     framework = recipe.framework if recipe else project.framework if project else None
-    found = dict.fromkeys([framework] if framework and framework != "none" and framework.isidentifier() else [])
+    modules = dict.fromkeys([framework] if framework and framework != "none" and framework.isidentifier() else [])
     for program in _programs(sources):
-        found.update(dict.fromkeys(_imports(program, sources.folder, sources.shared.values())))
-    return tuple(found)[:MOST_MODULES]
+        modules.update(dict.fromkeys(_imports(program, sources.folder, sources.shared.values())))
+    return tuple(modules)[:MOST_MODULES]
 
 
 def data_files(sources: "Sources", entries: "Sequence[Data]") -> list[Path]:
     """Return files of each data set to look at: the first, the last, the largest, and some between."""
     folder = sources.runs.parent / FOLDER
-    found: list[Path] = []
+    paths: list[Path] = []
     for entry in entries:
         if missing(folder, [asdict(entry)]):
             continue
-        files = [each for each in (record_of(folder, entry.name) or {})["files"] if _is_file(each)]
+        files = [file for file in (record_of(folder, entry.name) or {})["files"] if _is_file(file)]
         step = max(1, -(-len(files) // (OF_EACH - 2)))
-        chosen = [*files[::step], *files[-1:], *sorted(files, key=lambda each: -each["size"])[:1]]
-        found += dict.fromkeys(folder / each["path"] for each in chosen)
-    return found[:MOST_FILES]
+        chosen = [*files[::step], *files[-1:], *sorted(files, key=lambda file: -file["size"])[:1]]
+        paths += dict.fromkeys(folder / file["path"] for file in chosen)
+    return paths[:MOST_FILES]
 
 
 def _is_file(value: object) -> bool:
@@ -83,8 +83,8 @@ def _imports(program: Path, top: Path, shared: Collection[Path]) -> Iterator[str
 
     What stands in a `try` or a function is no need: a program that can do without it looks so.
     """
-    waiting, known = [program], {program}
-    while waiting and len(known) < _PROGRAMS:
+    waiting, visited = [program], {program}
+    while waiting and len(visited) < _PROGRAMS:
         file = waiting.pop(0)
         try:
             if file.stat().st_size > _LARGEST:
@@ -97,8 +97,8 @@ def _imports(program: Path, top: Path, shared: Collection[Path]) -> Iterator[str
             own = [path for folder in (program.parent, top) for path in _local(folder, name)]
             own = own or [path for path in shared if path.name == f"{root}.py"]
             if own:
-                fresh = [path for path in own if path not in known]
-                known.update(fresh)
+                fresh = [path for path in own if path not in visited]
+                visited.update(fresh)
                 waiting += fresh
             elif root not in sys.stdlib_module_names and root != "hackathon_runtime":
                 yield root
@@ -107,7 +107,7 @@ def _imports(program: Path, top: Path, shared: Collection[Path]) -> Iterator[str
 def _named(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, ast.Import):
-            yield from (each.name for each in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
 
@@ -115,7 +115,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
 def _local(folder: Path, name: str) -> list[Path]:
     """Return the files of the program's own folder that a module's name stands for."""
     root = folder / name.partition(".")[0]
-    whole = folder.joinpath(*name.split("."))
-    options = (root.with_name(f"{root.name}.py"), whole.with_name(f"{whole.name}.py"), whole / "__init__.py")
-    found = [path for path in dict.fromkeys(options) if path.is_file()]
-    return found or ([root / "__init__.py"] if root.is_dir() and any(root.glob("*.py")) else [])
+    target = folder.joinpath(*name.split("."))
+    options = (root.with_name(f"{root.name}.py"), target.with_name(f"{target.name}.py"), target / "__init__.py")
+    files = [path for path in dict.fromkeys(options) if path.is_file()]
+    return files or ([root / "__init__.py"] if root.is_dir() and any(root.glob("*.py")) else [])

@@ -68,9 +68,9 @@ def recorder_files() -> Mapping[str, bytes]:
 
 def unfinished_profile(planned: Plan, source: Source) -> dict[int, RunDirectory]:
     """Return processes → the run of an interrupted call that records the same of the same program."""
-    wanted = {job.request.processes: job.request.variables.get(VARIABLE) for job in planned.jobs}
-    found = unfinished(planned, source, TAGS)
-    return {count: run for count, run in found.items() if _variables(run).get(VARIABLE) == wanted[count]}
+    variables = {job.request.processes: job.request.variables.get(VARIABLE) for job in planned.jobs}
+    runs = unfinished(planned, source, TAGS)
+    return {count: run for count, run in runs.items() if _variables(run).get(VARIABLE) == variables[count]}
 
 
 def _variables(run: RunDirectory) -> Mapping[str, Any]:
@@ -81,8 +81,8 @@ def _variables(run: RunDirectory) -> Mapping[str, Any]:
 def is_recorded(run: RunDirectory, limits: RecordingLimits) -> str:
     """Return why a running job can be ended: `recorded`, `seconds` or `silent`; empty while it shall go on."""
     run.files.appeared()
-    told = recordings(run)
-    if told and len(told) >= run.known().processes and all(each.complete for each in told):
+    profiles = recordings(run)
+    if profiles and len(profiles) >= run.known().processes and all(profile.complete for profile in profiles):
         return FOLDER
     return is_enough(run, limits.run)
 

@@ -54,8 +54,8 @@ def debug_queue(sources: "Sources") -> str | None:
     """Return the queue that the cluster's profile marks for short tests, where no queue was asked for by hand."""
     if sources.options.queue is not None or sources.options.reservation is not None:
         return None
-    here = sources.project or sources.surrounding
-    if here is not None and here.queue is not None and sources.cluster.queues.get(here.queue) is None:
+    project = sources.project or sources.surrounding
+    if project is not None and project.queue is not None and sources.cluster.queues.get(project.queue) is None:
         return None  # a queue that the profile does not know was chosen for a reason
     return next((name for name, queue in sources.cluster.queues.items() if queue.debug), None)
 
@@ -68,7 +68,7 @@ def usual_counts(request: Request) -> list[int]:
 
 def shortened(request: Request, limits: RehearsalLimits, longest: int | None) -> Request:
     """Return the request of a rehearsal's run: as the study's, for some minutes; `longest`: what the queue allows."""
-    walltime = min(each for each in (limits.walltime, longest, request.walltime) if each)
+    walltime = min(limit for limit in (limits.walltime, longest, request.walltime) if limit)
     walltime = max(walltime, min(limits.walltime, longest or limits.walltime))
     return replace(
         request, walltime=walltime, telemetry_seconds=TELEMETRY, stop_before=min(request.stop_before, walltime // 5)
@@ -80,15 +80,15 @@ def unfinished(planned: Plan, source: Source, tags: Sequence[str] = (REHEARSAL_T
 
     That call was interrupted, or its terminal is gone.
     """
-    wanted = {job.request.processes: job.request for job in planned.jobs}
-    found: dict[int, RunDirectory] = {}
+    requests = {job.request.processes: job.request for job in planned.jobs}
+    runs: dict[int, RunDirectory] = {}
     since = time.time() - KEPT
     for run in find_runs(planned.sources.runs):  # the newest first
         if run.created < since:
             break
         record = run.known()
-        request = wanted.get(record.processes)
-        if not record.rehearsal or request is None or record.processes in found or run.job_id() is None:
+        request = requests.get(record.processes)
+        if not record.rehearsal or request is None or record.processes in runs or run.job_id() is None:
             continue
         if set(record.tags) != set(tags):
             continue
@@ -96,13 +96,13 @@ def unfinished(planned: Plan, source: Source, tags: Sequence[str] = (REHEARSAL_T
             continue
         same = (record.command, record.cluster, record.queue, record.launcher, record.walltime)
         if same == (request.command, request.cluster, request.queue or "", request.launcher, request.walltime):
-            found[record.processes] = run
-    return found
+            runs[record.processes] = run
+    return runs
 
 
 def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = None) -> str:
     """Return why a running job can be ended: `steps`, `seconds` or `silent`; empty while it shall go on."""
-    started = [float(each["t"]) for each in job_events(run.path) if each.get("event") == "ranks_started"]
+    started = [float(event["t"]) for event in job_events(run.path) if event.get("event") == "ranks_started"]
     if not started:
         return ""
     seconds = (time.time() if now is None else now) - started[-1]
@@ -126,10 +126,10 @@ def _is_measured(run: RunDirectory) -> bool:
     if any(may_take_long(str(entry.get("pattern") or "")) for entry in record.metrics.values()):
         return True
     try:
-        found = final_numbers(run.path, record, over=False, most_bytes=MOST_LOGS)
+        numbers = final_numbers(run.path, record, over=False, most_bytes=MOST_LOGS)
     except RequestError:
         return True
-    return found.value is not None or not found.whole
+    return numbers.value is not None or not numbers.whole
 
 
 def steps_of(run: RunDirectory) -> int:

@@ -59,21 +59,21 @@ def counted(run: RunDirectory) -> int:
     for _, lines in _logs(run):
         speaker = Speaker(FORMATS)
         count = 0
-        found = {name: -int(metrics[name].get("skip_first", 0)) for name in own}
+        counts = {name: -int(metrics[name].get("skip_first", 0)) for name in own}
         for line in lines:
             before = _seen(speaker)
             speaker.read(line)
             count += _seen(speaker) > before
             for name, pattern in own.items():
-                found[name] += _has_number(pattern, line[:LONGEST])
-        if most := max(count, *found.values(), 0):
+                counts[name] += _has_number(pattern, line[:LONGEST])
+        if most := max(count, *counts.values(), 0):
             return most
     return 0
 
 
 def _has_number(pattern: re.Pattern[str], text: str) -> bool:
     """Return whether a pattern finds a number, as `logs.metrics.scan` takes it."""
-    return any(number(each[1] if pattern.groups else each[0]) is not None for each in pattern.finditer(text))
+    return any(number(match[1] if pattern.groups else match[0]) is not None for match in pattern.finditer(text))
 
 
 def _seen(speaker: Speaker) -> int:
@@ -92,26 +92,26 @@ def _logs(run: RunDirectory) -> Iterator[tuple[str, Iterator[str]]]:
 
 def _by_formats(run: RunDirectory) -> dict[str, MetricPlace]:
     titles = {form.name: form.title for form in FORMATS} | {WORDS.name: "words"}
-    found: dict[tuple[str, str], MetricPlace] = {}
+    sources: dict[tuple[str, str], MetricPlace] = {}
     for name, lines in _logs(run):
         speaker = Speaker(FORMATS, shared=name == "logs/job.log")
         for at, line in enumerate(lines, 1):
             speaker.read(line)
-            for form, metric in speaker.values.keys() - found.keys():
-                found[form, metric] = MetricPlace(name, at, line, titles[form])
-        if found:
+            for form, metric in speaker.values.keys() - sources.keys():
+                sources[form, metric] = MetricPlace(name, at, line, titles[form])
+        if sources:
             break
     order = [form.name for form in FORMATS]
-    made: dict[str, MetricPlace] = {}
-    for (form, metric), place in sorted(found.items(), key=lambda each: order.index(each[0][0])):
-        made.setdefault(metric.removesuffix(EACH).removesuffix(ALL) if form == WORDS.name else metric, place)
-    return made
+    metrics: dict[str, MetricPlace] = {}
+    for (form, metric), source in sorted(sources.items(), key=lambda entry: order.index(entry[0][0])):
+        metrics.setdefault(metric.removesuffix(EACH).removesuffix(ALL) if form == WORDS.name else metric, source)
+    return metrics
 
 
 def _by_meter(run: RunDirectory) -> dict[str, MetricPlace]:
     import json
 
-    found: dict[str, MetricPlace] = {}
+    sources: dict[str, MetricPlace] = {}
     for path in rank_files(run.path / "metrics", ".jsonl")[:1]:
         for at, line in enumerate(read_lines(path, torn=True, last=METER), 1):
             try:
@@ -119,18 +119,18 @@ def _by_meter(run: RunDirectory) -> dict[str, MetricPlace]:
             except (ValueError, RecursionError):
                 continue
             for metric in value if isinstance(value, dict) else ():
-                found.setdefault(str(metric), MetricPlace(f"metrics/{path.name}", at, line, "meter"))
-    return found
+                sources.setdefault(str(metric), MetricPlace(f"metrics/{path.name}", at, line, "meter"))
+    return sources
 
 
 def _by_patterns(run: RunDirectory, own: Mapping[str, re.Pattern[str]]) -> dict[str, MetricPlace]:
-    found: dict[str, MetricPlace] = {}
+    sources: dict[str, MetricPlace] = {}
     for name, lines in _logs(run):
-        missing = {metric: pattern for metric, pattern in own.items() if metric not in found}
+        missing = {metric: pattern for metric, pattern in own.items() if metric not in sources}
         if not missing:
             break
         for at, line in enumerate(lines, 1):
             for metric, pattern in missing.items():
-                if metric not in found and pattern.search(line[:LONGEST]):
-                    found[metric] = MetricPlace(name, at, line, "pattern")
-    return found
+                if metric not in sources and pattern.search(line[:LONGEST]):
+                    sources[metric] = MetricPlace(name, at, line, "pattern")
+    return sources

@@ -90,7 +90,7 @@ class Understood:
     @property
     def throughput(self) -> ToldMetric | None:
         """The metric by which a study would measure it."""
-        return next((each for each in self.metrics if each.name == self.metric), None)
+        return next((metric for metric in self.metrics if metric.name == self.metric), None)
 
 
 def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None) -> Understood:
@@ -104,14 +104,14 @@ def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None
         from hackathon.logs.final import Numbers
 
         numbers, trouble = Numbers(metric=record.metric), error.message
-    told = places(run, record.metrics)
+    sources = places(run, record.metrics)
     metrics = tuple(
-        ToldMetric(name, value, metric_unit(record.metrics, name), told.get(name), numbers.sure.get(name, ""))
+        ToldMetric(name, value, metric_unit(record.metrics, name), sources.get(name), numbers.sure.get(name, ""))
         for name, value in numbers.values.items()
     )
     ended = ended_by_us(run, state)
     judged = judge(run.path, record, numbers)
-    doubts = tuple(each for each in judged.doubts if state.state == SUCCEEDED or each.id not in CUT_OFF)
+    doubts = tuple(doubt for doubt in judged.doubts if state.state == SUCCEEDED or doubt.id not in CUT_OFF)
     batch = Quantity(judged.work, "by_meter") if judged.work else _batch(record.parameters, record.processes)
     return Understood(
         run=run,
@@ -137,9 +137,11 @@ def _batch(parameters: Mapping[str, Any], processes: int) -> Quantity:
     """Return the batch that a declared parameter says; whether it is one process's, its name alone does not tell."""
     for name, value in parameters.items():
         words = name.lower().replace("-", "_").split("_")
-        if "batch" in words and (found := number(value)) is not None and found > 0:
-            each = {"per", "device"} <= set(words) or {"per", "process"} <= set(words) or {"per", "gpu"} <= set(words)
-            return Quantity(found * processes, "by_parameter") if each else Quantity(None, "batch_scope")
+        if "batch" in words and (size := number(value)) is not None and size > 0:
+            per_process = (
+                {"per", "device"} <= set(words) or {"per", "process"} <= set(words) or {"per", "gpu"} <= set(words)
+            )
+            return Quantity(size * processes, "by_parameter") if per_process else Quantity(None, "batch_scope")
     return Quantity(None, "batch_unknown")
 
 
@@ -153,7 +155,7 @@ def _step(facts: RunFacts, values: Mapping[str, float], batch: Quantity) -> Quan
         return Quantity(batch.value / values["samples_per_s"], "step_by_batch")
     shares = shares_of_run(facts.path, facts.record.processes)
     if shares is not None:
-        return Quantity(fmean(each.seconds for each in shares.ranks), "step_by_recorder")
+        return Quantity(fmean(rank.seconds for rank in shares.ranks), "step_by_recorder")
     return Quantity(None, "step_unknown")
 
 
@@ -180,14 +182,14 @@ def same_work(all_of_them: Sequence[Understood]) -> list[tuple[Understood, Doubt
     """Return the runs whose batch does not grow with their processes, as weak scaling wants; each with the doubt."""
     from hackathon.scaling.doubts import work_doubt
 
-    measured = [each for each in all_of_them if each.batch.value and each.batch.about == "by_meter"]
+    measured = [report for report in all_of_them if report.batch.value and report.batch.about == "by_meter"]
     if not measured:
         return []
     base = measured[0]
-    found = []
-    for each in measured[1:]:
-        assert each.batch.value and base.batch.value
-        doubt = work_doubt("weak", each.processes, each.batch.value, base.processes, base.batch.value)
+    doubts = []
+    for report in measured[1:]:
+        assert report.batch.value and base.batch.value
+        doubt = work_doubt("weak", report.processes, report.batch.value, base.processes, base.batch.value)
         if doubt is not None:
-            found.append((each, doubt))
-    return found
+            doubts.append((report, doubt))
+    return doubts

@@ -38,87 +38,98 @@ class RehearsalFinding:
         }  # fmt: skip
 
 
-def findings(seen: Sequence[Understood]) -> list[RehearsalFinding]:
+def findings(rehearsals: Sequence[Understood]) -> list[RehearsalFinding]:
     """Return what the runs show that a study would suffer from, failures first, each rule once."""
-    found: list[RehearsalFinding] = []
-    for each in seen:
-        found += _of_run(each)
-    found += [_of_doubt(each, doubt) for each, doubt in same_work(seen)]
+    problems: list[RehearsalFinding] = []
+    for rehearsal in rehearsals:
+        problems += _of_run(rehearsal)
+    problems += [_of_doubt(rehearsal, doubt) for rehearsal, doubt in same_work(rehearsals)]
     once: dict[tuple[str, str, int], RehearsalFinding] = {}
-    for finding in found:
+    for finding in problems:
         once.setdefault((finding.rule, finding.path.rpartition("/runs/")[0], 0), finding)
     return sorted(once.values(), key=lambda finding: finding.severity != "error")
 
 
-def is_ready(reports: Sequence[LintReport], found: Sequence[RehearsalFinding], seen: Sequence[Understood]) -> bool:
+def is_ready(
+    reports: Sequence[LintReport], problems: Sequence[RehearsalFinding], rehearsals: Sequence[Understood]
+) -> bool:
     """Return whether a study can follow: every run showed enough, and nothing is wrong."""
-    if any(report.has_errors for report in reports) or any(each.severity == "error" for each in found):
+    if any(report.has_errors for report in reports) or any(problem.severity == "error" for problem in problems):
         return False
-    return bool(seen) and all(each.good for each in seen)
+    return bool(rehearsals) and all(rehearsal.good for rehearsal in rehearsals)
 
 
-def _of_run(seen: Understood) -> list[RehearsalFinding]:
-    if not seen.good and seen.ended != "silent":
-        return [_failure(seen)]
-    made = [_of_doubt(seen, doubt) for doubt in seen.doubts if doubt.id != "unsure-metric"]  # told below, with its line
-    if seen.trouble:
-        made.append(RehearsalFinding("project.yaml", 0, "bad-pattern", "error", seen.trouble, processes=seen.processes))
-    elif seen.ended == "silent" and not seen.metrics:
-        made.append(_finding(seen, "silent", "error"))
-    elif seen.throughput is None:
-        made.append(_finding(seen, "no-throughput", "error", metric=seen.metric))
-    elif seen.throughput.sure == "unsure" and seen.processes > 1:
-        made.append(_unsure(seen, seen.throughput))
-    if seen.beside_program:
-        names = [f"{name} ({format_size(size)})" for name, size in seen.beside_program[:3]]
-        more = ["…"] if seen.beside_program[3:] else []
-        made.append(_finding(seen, "written-inside", "warning", files=", ".join([*names, *more])))
-    return made
+def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
+    if not rehearsal.good and rehearsal.ended != "silent":
+        return [_failure(rehearsal)]
+    problems = [
+        _of_doubt(rehearsal, doubt) for doubt in rehearsal.doubts if doubt.id != "unsure-metric"
+    ]  # told below, with its line
+    if rehearsal.trouble:
+        problems.append(
+            RehearsalFinding(
+                "project.yaml", 0, "bad-pattern", "error", rehearsal.trouble, processes=rehearsal.processes
+            )
+        )
+    elif rehearsal.ended == "silent" and not rehearsal.metrics:
+        problems.append(_finding(rehearsal, "silent", "error"))
+    elif rehearsal.throughput is None:
+        problems.append(_finding(rehearsal, "no-throughput", "error", metric=rehearsal.metric))
+    elif rehearsal.throughput.sure == "unsure" and rehearsal.processes > 1:
+        problems.append(_unsure(rehearsal, rehearsal.throughput))
+    if rehearsal.beside_program:
+        names = [f"{name} ({format_size(size)})" for name, size in rehearsal.beside_program[:3]]
+        more = ["…"] if rehearsal.beside_program[3:] else []
+        problems.append(_finding(rehearsal, "written-inside", "warning", files=", ".join([*names, *more])))
+    return problems
 
 
-def _failure(seen: Understood) -> RehearsalFinding:
-    cause, run = seen.cause, f"runs/{seen.run.id}"
+def _failure(rehearsal: Understood) -> RehearsalFinding:
+    cause, run = rehearsal.cause, f"runs/{rehearsal.run.id}"
     if cause is None:
         return RehearsalFinding(
             f"{run}/logs/rank-0.log", 0, "failed", "error",
-            message("rehearsal.failed", processes=seen.processes, why=seen.state.explanation or seen.state.state),
-            message("rehearsal.failed_advice", run=seen.run.id[-8:]), seen.processes,
+            message(
+                "rehearsal.failed", processes=rehearsal.processes,
+                why=rehearsal.state.explanation or rehearsal.state.state,
+            ),
+            message("rehearsal.failed_advice", run=rehearsal.run.id[-8:]), rehearsal.processes,
         )  # fmt: skip
-    place = _PLACE.match(cause.program)
-    path = place[1] if place else f"{run}/{cause.evidence.file}" if cause.evidence else ""
-    line = int(place[2]) if place else (cause.evidence.line or 0) if cause.evidence else 0
-    return RehearsalFinding(path, line, cause.rule, "error", cause.message, cause.advice, seen.processes)
+    match = _PLACE.match(cause.program)
+    path = match[1] if match else f"{run}/{cause.evidence.file}" if cause.evidence else ""
+    line = int(match[2]) if match else (cause.evidence.line or 0) if cause.evidence else 0
+    return RehearsalFinding(path, line, cause.rule, "error", cause.message, cause.advice, rehearsal.processes)
 
 
-def _of_doubt(seen: Understood, doubt: Doubt) -> RehearsalFinding:
-    place = _PLACE.match(doubt.evidence)
-    path = place[1] if place else doubt.evidence
+def _of_doubt(rehearsal: Understood, doubt: Doubt) -> RehearsalFinding:
+    match = _PLACE.match(doubt.evidence)
+    path = match[1] if match else doubt.evidence
     if path.startswith("source/"):
         path = path.removeprefix("source/")
     elif path:
-        path = f"runs/{seen.run.id}/{path}"
+        path = f"runs/{rehearsal.run.id}/{path}"
     severity = "error" if SEVERITIES[doubt.id] == FALSE else "warning"
     return RehearsalFinding(
-        path, int(place[2]) if place else 0, doubt.id, severity, doubt.message, processes=seen.processes
+        path, int(match[2]) if match else 0, doubt.id, severity, doubt.message, processes=rehearsal.processes
     )
 
 
-def _unsure(seen: Understood, metric: ToldMetric) -> RehearsalFinding:
-    made = _finding(seen, "unsure-metric", "warning", metric=metric.name)
+def _unsure(rehearsal: Understood, metric: ToldMetric) -> RehearsalFinding:
+    finding = _finding(rehearsal, "unsure-metric", "warning", metric=metric.name)
     if metric.place is None:
-        return made
-    path = f"runs/{seen.run.id}/{metric.place.file}"
+        return finding
+    path = f"runs/{rehearsal.run.id}/{metric.place.file}"
     return RehearsalFinding(
-        path, metric.place.line, made.rule, made.severity, made.message, made.advice, seen.processes
+        path, metric.place.line, finding.rule, finding.severity, finding.message, finding.advice, rehearsal.processes
     )
 
 
-def _finding(seen: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
+def _finding(rehearsal: Understood, rule: str, severity: str, **values: object) -> RehearsalFinding:
     key = rule.replace("-", "_")
     return RehearsalFinding(
-        f"runs/{seen.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
+        f"runs/{rehearsal.run.id}/logs/rank-0.log" if rule in ("silent", "no-throughput") else "",
         0, rule, severity,
-        message(f"rehearsal.{key}", processes=seen.processes, **values),
-        message(f"rehearsal.{key}_advice", run=seen.run.id[-8:], **values),
-        seen.processes,
+        message(f"rehearsal.{key}", processes=rehearsal.processes, **values),
+        message(f"rehearsal.{key}_advice", run=rehearsal.run.id[-8:], **values),
+        rehearsal.processes,
     )  # fmt: skip

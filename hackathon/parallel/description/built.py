@@ -45,12 +45,12 @@ class Built:
     @property
     def samples(self) -> int | None:
         """Samples of a micro-batch: dimension 0 of the first input that is a tensor; None without one."""
-        found: list[int] = []
+        sizes: list[int] = []
         tree_map_only(
-            torch.Tensor, lambda each: found.append(int(each.shape[0])) if each.dim() else None,
+            torch.Tensor, lambda tensor: sizes.append(int(tensor.shape[0])) if tensor.dim() else None,
             (self.args, dict(self.kwargs)),
         )  # fmt: skip
-        return found[0] if found else None
+        return sizes[0] if sizes else None
 
     def resized(self, samples: int) -> "Built":
         """Return the same model with inputs of another number of samples. Raises CaptureRefusal without a tensor."""
@@ -122,12 +122,12 @@ def load(path: Path, name: str, more: Sequence[str] = ()) -> Callable[[], Any]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise CaptureRefusal("capture.import_failed", **_told(error, path)) from error
-    found: Any = module
+    function: Any = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        function = getattr(function, part, None)
+    if not callable(function):
         raise CaptureRefusal("capture.no_function", path=str(path), name=name)
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Built:
@@ -141,7 +141,7 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
     returned = value if isinstance(value, Mapping) else {}
     if not isinstance(returned.get("model"), nn.Module) or not {"args", "kwargs"} & set(returned):
         raise CaptureRefusal("capture.build_returns", name=name)
-    if unknown := [str(each) for each in value if each not in _KEYS]:
+    if unknown := [str(key) for key in value if key not in _KEYS]:
         raise CaptureRefusal("capture.build_key", name=name, key=unknown[0], known=", ".join(_KEYS))
     args = value.get("args", ())
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
@@ -151,10 +151,10 @@ def build(function: Callable[[], Any], path: Path, device: str = "meta") -> Buil
     if loss is not None and "target" not in value and len(args) > 1 and _takes_target(loss):
         args, target = args[:-1], args[-1]
     model = value["model"]
-    place = next((each.device for each in model.parameters()), torch.device(device))
+    model_device = next((parameter.device for parameter in model.parameters()), torch.device(device))
 
     def moved(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor if tensor.device == place else torch.zeros_like(tensor, device=place)
+        return tensor if tensor.device == model_device else torch.zeros_like(tensor, device=model_device)
 
     args, kwargs, target = tree_map_only(torch.Tensor, moved, (args, kwargs, target))
     return Built(model, args, kwargs, loss, target)
@@ -167,10 +167,11 @@ def _takes_target(loss: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):
         return True  # a builtin
     required = [
-        each for each in parameters
-        if each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameter for parameter in parameters
+        if parameter.default is parameter.empty
+        and parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]  # fmt: skip
-    return len(required) > 1 or any(each.kind == each.VAR_POSITIONAL for each in parameters)
+    return len(required) > 1 or any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters)
 
 
 def _told(error: BaseException, path: Path) -> dict[str, str]:

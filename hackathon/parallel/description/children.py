@@ -42,15 +42,15 @@ class _Apart(nn.Module):
         self.inside = inside
 
     def forward(self, value: Any) -> Any:
-        return self.inside(tree_map_only(torch.Tensor, lambda each: each.clone(), value))
+        return self.inside(tree_map_only(torch.Tensor, lambda tensor: tensor.clone(), value))
 
 
 def _changes_its_input(module: nn.Module, value: tuple[Any, ...]) -> bool:
-    made = with_facts(value, lambda fact: fact.made("cpu").detach())
-    before = [(each, each._version) for each in tree_flatten(made)[0] if isinstance(each, torch.Tensor)]
+    inputs = with_facts(value, lambda fact: fact.made("cpu").detach())
+    before = [(tensor, tensor._version) for tensor in tree_flatten(inputs)[0] if isinstance(tensor, torch.Tensor)]
     with torch.enable_grad():  # a module may take gradients itself
-        module(*made)
-    return any(each._version != version for each, version in before)
+        module(*inputs)
+    return any(tensor._version != version for tensor, version in before)
 
 
 def as_chain(built: Built) -> ModuleChain | None:
@@ -68,9 +68,9 @@ def with_numbers(built: Built) -> Built:
         return torch.full(tensor.shape, 0.02 if tensor.is_floating_point() else 0, dtype=tensor.dtype, device="cpu")
 
     for root in (built.model, built.loss):
-        for _, each in named_state(root) if isinstance(root, nn.Module) else ():
-            trained = isinstance(each, nn.Parameter)
-            memo[id(each)] = nn.Parameter(number(each), each.requires_grad) if trained else number(each)
+        for _, state in named_state(root) if isinstance(root, nn.Module) else ():
+            trained = isinstance(state, nn.Parameter)
+            memo[id(state)] = nn.Parameter(number(state), state.requires_grad) if trained else number(state)
     model, loss = copy.deepcopy((built.model, built.loss), memo)
     args, target = tree_map_only(torch.Tensor, number, (built.args, built.target))
     return Built(model, args, built.kwargs, loss, target)
@@ -94,14 +94,16 @@ class Chain:
         self._changed: set[int] = set()
         value = tree_map_facts(built.args)
         for path, module in zip(self._paths, modules, strict=False):
-            before = [(each, each.clone()) for each in module.buffers()]
+            before = [(buffer, buffer.clone()) for buffer in module.buffers()]
             try:
                 run = _Apart(module) if _changes_its_input(module, value) else module
-                work = look(run, value, {}, real=True, held=list(module.parameters()))
+                work = look(run, value, {}, real=True, parameters=list(module.parameters()))
             except Exception as error:
                 raise refusal_of(error, module, file, path) from error
-            now = {id(each) for each in module.buffers()}  # normalisation changes its own without a new version
-            self._changed |= {id(each) for each, old in before if id(each) not in now or not torch.equal(each, old)}
+            now = {id(buffer) for buffer in module.buffers()}  # normalisation changes its own without a new version
+            self._changed |= {
+                id(buffer) for buffer, old in before if id(buffer) not in now or not torch.equal(buffer, old)
+            }
             self.signatures.append(Signature(run, value, {}, True, work))
             value = (work.outputs,)
 
@@ -115,23 +117,25 @@ class Chain:
         rows: list[dict[str, Any]] = []
         edges = []
         glued = self._sharing()
-        for number, ((name, module), each) in enumerate(zip(self.modules, self.signatures, strict=True)):
+        for number, ((name, module), signature) in enumerate(zip(self.modules, self.signatures, strict=True)):
             forward, backward = times.seconds[number]
             row: dict[str, Any] = {"name": name, "module": self._paths[number]}
-            row |= {"forward": forward, "backward": backward, "saved": each.work.kept_inside}
-            rows.append(row | {"workspace": each.work.workspace} | dict(_state(module)))
-            outputs = facts_in(each.work.outputs)
-            rows[number]["saved"] += sum(outputs[at].bytes for at in each.work.kept_outputs)
-            if number and each.work.kept_inputs and None in self.signatures[number - 1].work.same:
+            row |= {"forward": forward, "backward": backward, "saved": signature.work.kept_inside}
+            rows.append(row | {"workspace": signature.work.workspace} | dict(_state(module)))
+            outputs = facts_in(signature.work.outputs)
+            rows[number]["saved"] += sum(outputs[at].bytes for at in signature.work.kept_outputs)
+            if number and signature.work.kept_inputs and None in self.signatures[number - 1].work.same:
                 before = facts_in(self.signatures[number - 1].work.outputs)
                 ours = set(self.signatures[number - 1].work.kept_outputs)
-                rows[number - 1]["saved"] += sum(before[at].bytes for at in each.work.kept_inputs if at not in ours)
+                rows[number - 1]["saved"] += sum(
+                    before[at].bytes for at in signature.work.kept_inputs if at not in ours
+                )
             if number + 1 < len(self.modules):
                 size = float(sum(fact.bytes for fact in outputs))
                 gradient = float(sum(fact.bytes for fact in outputs if fact.gradient))
                 after = self.modules[number + 1][0]
                 edges.append({"from": name, "to": after, "bytes": size, "gradient_bytes": gradient})
-                if len(tree_flatten(each.work.outputs)[0]) != len(outputs):  # something that is no tensor
+                if len(tree_flatten(signature.work.outputs)[0]) != len(outputs):  # something that is no tensor
                     glued.append([name, after])
         return {
             "schema_version": 1, "operators": rows, "edges": edges, "aliases": self._aliases(), "glued": glued,
@@ -139,37 +143,37 @@ class Chain:
 
     def _sharing(self) -> list[list[str]]:
         """Return the pairs that must not be parted: from the first to the last module that change one buffer."""
-        places: dict[int, list[int]] = {}
+        positions: dict[int, list[int]] = {}
         for number, (_, module) in enumerate(self.modules):
-            for each in module.buffers():
-                places.setdefault(id(each), []).append(number)
-        held = {pair for key, numbers in places.items() if key in self._changed
+            for buffer in module.buffers():
+                positions.setdefault(id(buffer), []).append(number)
+        pairs = {pair for key, numbers in positions.items() if key in self._changed
                 for pair in pairwise(range(numbers[0], numbers[-1] + 1))}  # fmt: skip
-        return [[self.modules[one][0], self.modules[other][0]] for one, other in sorted(held)]
+        return [[self.modules[first][0], self.modules[second][0]] for first, second in sorted(pairs)]
 
     def _aliases(self) -> list[dict[str, Any]]:
         users: dict[int, tuple[int, list[str]]] = {}
         for path, module in self.modules:
-            for each in module.parameters():
-                if each.requires_grad:
-                    users.setdefault(id(each), (fact_of(each).bytes, []))[1].append(path)
+            for parameter in module.parameters():
+                if parameter.requires_grad:
+                    users.setdefault(id(parameter), (fact_of(parameter).bytes, []))[1].append(path)
         return [{"operators": names, "bytes": size} for size, names in users.values() if len(names) > 1]
 
 
 def tree_map_facts(value: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return inputs with what is known of each tensor in its place."""
-    return tuple(fact_of(each, False) if isinstance(each, torch.Tensor) else each for each in value)
+    return tuple(fact_of(argument, False) if isinstance(argument, torch.Tensor) else argument for argument in value)
 
 
 def _state(module: nn.Module) -> Iterator[tuple[str, float]]:
     sizes: Mapping[str, float] = {
-        "parameters": sum(fact_of(each).bytes for each in module.parameters() if each.requires_grad),
-        "frozen": sum(fact_of(each).bytes for each in module.parameters() if not each.requires_grad),
-        "buffers": sum(fact_of(each).bytes for each in module.buffers()),
+        "parameters": sum(fact_of(parameter).bytes for parameter in module.parameters() if parameter.requires_grad),
+        "frozen": sum(fact_of(parameter).bytes for parameter in module.parameters() if not parameter.requires_grad),
+        "buffers": sum(fact_of(buffer).bytes for buffer in module.buffers()),
     }
     yield from sizes.items()
 
 
 def state_bytes(model: nn.Module) -> float:
     """Return the bytes of a model's parameters and buffers, each once."""
-    return float(sum(fact_of(each).bytes for each in tree_flatten([*model.parameters(), *model.buffers()])[0]))
+    return float(sum(fact_of(tensor).bytes for tensor in tree_flatten([*model.parameters(), *model.buffers()])[0]))

@@ -25,7 +25,7 @@ MEASURING, SEARCHING = 10.0, 5.0
 
 def micro_batches_of(samples: int, processes: int) -> int:
     """Return how many micro-batches a step gets by default: the most, up to 4 a process, that divide the samples."""
-    return max(each for each in range(1, 4 * processes + 1) if samples % each == 0)
+    return max(count for count in range(1, 4 * processes + 1) if samples % count == 0)
 
 
 def plan_for_ranks(
@@ -44,17 +44,17 @@ def plan_for_ranks(
     link = link_of_ranks(device)
     box: list[Any] = [None]
     if rank == 0:
-        here = int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+        local_ranks = int(os.environ.get("LOCAL_WORLD_SIZE", processes))
         devices = Devices(
-            processes, memory_of(device, here), link.bandwidth, link.latency, link.bandwidth,
+            processes, memory_of(device, local_ranks), link.bandwidth, link.latency, link.bandwidth,
             host_bandwidth=link.host_bandwidth,
         )  # fmt: skip
         try:
-            made = graph_here(
+            measurement = graph_here(
                 model, first, loss, device, MEASURING, check=check, precision=precision, longest=longest
             )  # fmt: skip
-            request = PlanRequest(made.graph, devices, count, recompute="auto", seconds=SEARCHING)
-            box = [best_of_all_ranks(request, offload and not made.of_modules) | made.about]
+            request = PlanRequest(measurement.graph, devices, count, recompute="auto", seconds=SEARCHING)
+            box = [best_of_all_ranks(request, offload and not measurement.of_modules) | measurement.about]
         except HackathonError as error:
             box = [(error.id, error.values)]
         except Exception as error:
@@ -63,14 +63,14 @@ def plan_for_ranks(
         shared = [box[0] if not isinstance(box[0], Exception) else None]
         dist.broadcast_object_list(shared, 0, device=device)
         box = shared if rank else box
-    found = box[0]
-    if isinstance(found, Exception):
-        raise found
-    if isinstance(found, tuple):
-        raise RequestError(found[0], **found[1])
-    if found is None:
+    answer = box[0]
+    if isinstance(answer, Exception):
+        raise answer
+    if isinstance(answer, tuple):
+        raise RequestError(answer[0], **answer[1])
+    if answer is None:
         raise RequestError("auto_parallel.no_plan_made")
-    return found  # type: ignore[no-any-return]
+    return answer  # type: ignore[no-any-return]
 
 
 def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
@@ -81,15 +81,15 @@ def best_of_all_ranks(request: PlanRequest, offload: bool) -> dict[str, Any]:
     """
     count = request.devices.count
     refusal: PlanResult | None = None
-    for ways in ("never", "auto") if offload else ("never",):
-        found: list[tuple[float, int, PlanResult]] = []
-        for result in _results(replace(request, offload=ways)):
+    for policy in ("never", "auto") if offload else ("never",):
+        candidates: list[tuple[float, int, PlanResult]] = []
+        for result in _results(replace(request, offload=policy)):
             if result.plan is None or result.value is None:
                 refusal = result
             elif sum(result.plan.replicas) == count:
-                found.append((result.value, len(found), result))
-        if found:
-            return as_json(min(found)[2])
+                candidates.append((result.value, len(candidates), result))
+        if candidates:
+            return as_json(min(candidates)[2])
     if refusal is None:  # a plan fits, but all of the processes cannot be used
         parts, micro_batches = len(Blocks(request.graph)), request.micro_batches
         raise RequestError("auto_parallel.unused_processes", count=count, parts=parts, micro_batches=micro_batches)
@@ -103,6 +103,6 @@ def _results(request: PlanRequest) -> Iterator[PlanResult]:
     if first.plan is not None and sum(first.plan.replicas) == count:
         return
     for stages in range(1, count + 1):
-        asked = replace(request, stages=stages, replicas=(count // stages,) * stages)
-        if count % stages == 0 and impossible(asked) is None:
-            yield make_plan(asked)
+        variant = replace(request, stages=stages, replicas=(count // stages,) * stages)
+        if count % stages == 0 and impossible(variant) is None:
+            yield make_plan(variant)

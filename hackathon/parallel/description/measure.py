@@ -40,15 +40,15 @@ class DevicePeaks:
     def of(self, precision: str) -> float:
         """Return the FLOP/s of a precision; of one that is not known, those of the next wider one, else of any."""
         widening = {"fp16": ("fp16", "bf16", "fp32"), "bf16": ("bf16", "fp16", "fp32"), "fp64": ("fp64", "fp32")}
-        for each in widening.get(precision, ("fp32",)):
-            if each in self.flops_per_s:
-                return self.flops_per_s[each]
+        for candidate in widening.get(precision, ("fp32",)):
+            if candidate in self.flops_per_s:
+                return self.flops_per_s[candidate]
         return min(self.flops_per_s.values())
 
 
 def roofline(kernels: Iterable[KernelWork], peaks: DevicePeaks) -> float:
     """Return the seconds of kernels, one after another, on a device with these peaks."""
-    return sum(max(each.flops / peaks.of(each.precision), each.bytes / peaks.bytes_per_s) for each in kernels)
+    return sum(max(kernel.flops / peaks.of(kernel.precision), kernel.bytes / peaks.bytes_per_s) for kernel in kernels)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Signature:
     def bytes(self) -> float:
         """The bytes of inputs, outputs and what lies between, both ways."""
         facts = tree_flatten((self.args, self.kwargs, self.work.outputs))[0]
-        tensors = sum(each.bytes for each in facts if isinstance(each, TensorFact))
+        tensors = sum(fact.bytes for fact in facts if isinstance(fact, TensorFact))
         return 2 * tensors + self.work.kept_inside + self.work.workspace
 
 
@@ -79,16 +79,18 @@ class Times:
 
 def estimated(signatures: Sequence[Signature], peaks: DevicePeaks) -> list[tuple[float, float]]:
     """Return the roofline of each signature, forward and backward."""
-    return [(roofline(each.work.forward, peaks), roofline(each.work.backward, peaks)) for each in signatures]
+    return [
+        (roofline(signature.work.forward, peaks), roofline(signature.work.backward, peaks)) for signature in signatures
+    ]
 
 
 def times_of(
     signatures: Sequence[Signature], counts: Sequence[int], peaks: DevicePeaks, device: str | None, seconds: float,
-    whole: "Callable[[str, float], tuple[float, float] | None] | None" = None,
+    measure: "Callable[[str, float], tuple[float, float] | None] | None" = None,
 ) -> Times:  # fmt: skip
     """Return the times of signatures that occur `counts` times in the model.
 
-    `device`: where to measure for about so many `seconds`; None: the roofline alone. `whole`: runs the whole model
+    `device`: where to measure for about so many `seconds`; None: the roofline alone. `measure`: runs the whole model
     on a device if it fits there and its estimated seconds are given; what it takes then scales the operators' times.
     """
     rough = estimated(signatures, peaks)
@@ -100,44 +102,44 @@ def times_of(
         return Times(rough, basis)
     end = time.monotonic() + seconds
     free = free_memory(device)
-    found: dict[int, tuple[float, float]] = {}
+    timings: dict[int, tuple[float, float]] = {}
     # what takes most of a step comes first, so that the budget ends among what hardly matters
-    for number in sorted(range(len(signatures)), key=lambda each: -counts[each] * sum(rough[each])):
-        each = signatures[number]
-        if not each.work.forward and not each.work.backward:
-            found[number] = (0.0, 0.0)  # a view
+    for number in sorted(range(len(signatures)), key=lambda index: -counts[index] * sum(rough[index])):
+        signature = signatures[number]
+        if not signature.work.forward and not signature.work.backward:
+            timings[number] = (0.0, 0.0)  # a view
             continue
         left = end - time.monotonic()
-        if each.bytes > ROOM * free or (RUNS + 1) * sum(rough[number]) > left or left <= 0:
+        if signature.bytes > ROOM * free or (RUNS + 1) * sum(rough[number]) > left or left <= 0:
             continue
         try:
-            found[number] = timed(each, device)
+            timings[number] = timed(signature, device)
         except Exception:  # inputs that it does not take, such as an index that must not be 0: its roofline remains
             continue
-    factors = _factors(signatures, rough, found)
+    factors = _factors(signatures, rough, timings)
     result = [
-        found.get(number) or _scaled(signatures[number], rough[number], factors) for number in range(len(signatures))
+        timings.get(number) or _scaled(signatures[number], rough[number], factors) for number in range(len(signatures))
     ]
-    basis |= {"measured": len(found), "factors": factors}
+    basis |= {"measured": len(timings), "factors": factors}
     sums = [sum(count * pair[way] for count, pair in zip(counts, result, strict=True)) for way in (0, 1)]
-    if whole is not None and sum(sums) * (RUNS + 1) < max(end - time.monotonic(), 0.1 * seconds):
-        took = whole(device, free)
+    if measure is not None and sum(sums) * (RUNS + 1) < max(end - time.monotonic(), 0.1 * seconds):
+        took = measure(device, free)
         if took is not None and min(took) > 0 and min(sums) > 0:
             basis["whole"] = {"forward": took[0], "backward": took[1], "forward_sum": sums[0], "backward_sum": sums[1]}
-            result = [(one * took[0] / sums[0], other * took[1] / sums[1]) for one, other in result]
+            result = [(forward * took[0] / sums[0], backward * took[1] / sums[1]) for forward, backward in result]
     return Times(result, basis)
 
 
 def _kind(kernels: Sequence[KernelWork]) -> str:
-    return "products" if any(each.flops for each in kernels) else "other"
+    return "products" if any(kernel.flops for kernel in kernels) else "other"
 
 
 def _factors(
-    signatures: Sequence[Signature], rough: Sequence[tuple[float, float]], found: Mapping[int, tuple[float, float]]
+    signatures: Sequence[Signature], rough: Sequence[tuple[float, float]], timings: Mapping[int, tuple[float, float]]
 ) -> dict[str, float]:
     """Return measured by roofline, of products of matrices and of the rest; 1 where nothing large was measured."""
     sums: dict[str, list[float]] = {"products": [0.0, 0.0], "other": [0.0, 0.0]}
-    for number, pair in found.items():
+    for number, pair in timings.items():
         work = signatures[number].work
         for way, kernels in enumerate((work.forward, work.backward)):
             if kernels and rough[number][way] >= WORTH:
@@ -161,15 +163,19 @@ def timed(signature: Signature, device: str) -> tuple[float, float]:
     with torch.set_grad_enabled(signature.grad):
         result = call(signature.target, args, kwargs)
         forward = fastest_of(lambda: call(signature.target, args, kwargs), device)
-        outputs = [each for each in tree_flatten(result)[0] if isinstance(each, torch.Tensor) and each.requires_grad]
+        outputs = [
+            tensor for tensor in tree_flatten(result)[0] if isinstance(tensor, torch.Tensor) and tensor.requires_grad
+        ]
         inputs = [
-            each for each in tree_flatten((args, kwargs))[0] if isinstance(each, torch.Tensor) and each.requires_grad
+            tensor
+            for tensor in tree_flatten((args, kwargs))[0]
+            if isinstance(tensor, torch.Tensor) and tensor.requires_grad
         ]
         if isinstance(signature.target, torch.nn.Module):
-            inputs += [each for each in signature.target.parameters() if each.requires_grad]
+            inputs += [parameter for parameter in signature.target.parameters() if parameter.requires_grad]
         if not outputs or not inputs or not signature.work.backward:
             return forward, 0.0
-        gradients = [torch.ones_like(each) for each in outputs]
+        gradients = [torch.ones_like(output) for output in outputs]
         backward = fastest_of(
             lambda: torch.autograd.grad(outputs, inputs, gradients, retain_graph=True, allow_unused=True), device
         )
@@ -208,7 +214,7 @@ def free_memory(device: str) -> float:
     if device.startswith("cuda"):
         return float(torch.cuda.mem_get_info()[0])
     with contextlib.suppress(OSError):
-        found = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
-        if found:
-            return 1024.0 * int(found[1])
+        match = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
+        if match:
+            return 1024.0 * int(match[1])
     return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

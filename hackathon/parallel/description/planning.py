@@ -54,20 +54,20 @@ def plan_here(
     micro-batches than there are.
     """
     inputs = batches.even_pieces(batches.inputs_of(example, loss is not None), micro_batches)[0]
-    found = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds, check=check)
-    if found.of_modules and offload == "all":
+    measurement = graph_here(model, inputs, loss, device or torch.device("cpu"), seconds, check=check)
+    if measurement.of_modules and offload == "all":
         raise RequestError("auto_parallel.module_level", option="offload")
     request = PlanRequest(
-        found.graph, devices, micro_batches, stages=len(replicas), replicas=tuple(replicas), recompute=recompute,
-        offload="never" if found.of_modules else offload, seconds=search_seconds,
+        measurement.graph, devices, micro_batches, stages=len(replicas), replicas=tuple(replicas), recompute=recompute,
+        offload="never" if measurement.of_modules else offload, seconds=search_seconds,
     )  # fmt: skip
     plan = as_json(make_plan(request))
     if not plan["feasible"]:
-        told = impossible(request)
-        if told is not None:
-            raise RequestError(told[0], **told[1])
+        problem = impossible(request)
+        if problem is not None:
+            raise RequestError(problem[0], **problem[1])
         raise no_plan_fits(plan["blocking"], devices)
-    return plan | found.about
+    return plan | measurement.about
 
 
 def no_plan_fits(blocking: Mapping[str, Any], devices: Devices) -> RequestError:
@@ -120,9 +120,9 @@ def graph_here(
             if as_chain(built) is None:
                 raise refusal
             value, _ = measured_modules(built, lambda: with_numbers(built), refusal, ROUGH["cpu"], "cpu", seconds)
-        except CaptureRefusal as told:
-            values: dict[str, Any] = dict(told.values)
-            raise RequestError(told.id, **values) from cause
+        except CaptureRefusal as module_refusal:
+            values: dict[str, Any] = dict(module_refusal.values)
+            raise RequestError(module_refusal.id, **values) from cause
     return GraphHere(graph_of(value, "graph.json"), True)
 
 
@@ -157,8 +157,8 @@ def measured_graph(
     `device`: where to measure, for about so many `seconds`; None: only estimated from `peaks`.
     """
     walk = Walk(captured, flash=device != "cpu")
-    state = sum({id(each): each.numel() * each.dtype.itemsize for each in walk.tensors.values()}.values())
-    needs = 2.0 * state + sum(each.saved + each.workspace for each in walk.entries)
+    state = sum({id(tensor): tensor.numel() * tensor.dtype.itemsize for tensor in walk.tensors.values()}.values())
+    needs = 2.0 * state + sum(entry.saved + entry.workspace for entry in walk.entries)
     times = times_of(
         walk.signatures, walk.counts, peaks, device, seconds,
         lambda device, free: whole_times(captured.train, needs, device, free),
@@ -185,9 +185,9 @@ def link_of_ranks(device: torch.device, repeats: int = 5) -> RankLink:
     _there_and_back(small)  # the first message makes the connection
     latency = min(_there_and_back(small) for _ in range(repeats)) / 2
     seconds = min(_there_and_back(large) for _ in range(repeats)) / 2
-    found = torch.tensor([latency, PIECE / max(seconds - latency, 1e-9), host], dtype=torch.float64, device=device)
-    dist.broadcast(found, 0)
-    latency, bandwidth, host = found.tolist()
+    link = torch.tensor([latency, PIECE / max(seconds - latency, 1e-9), host], dtype=torch.float64, device=device)
+    dist.broadcast(link, 0)
+    latency, bandwidth, host = link.tolist()
     return RankLink(bandwidth, latency, host)
 
 

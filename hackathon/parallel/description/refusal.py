@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 _PACKAGE = Path(__file__).resolve().parents[2]
-_STANDARD = tuple(str(Path(sysconfig.get_path(each)).resolve()) for each in ("stdlib", "platstdlib"))
+_STANDARD = tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib"))
 _SITE = ("site-packages", "dist-packages")
 _TORCH = str(Path(torch.__file__).resolve().parent)
 _LONGEST = 160
@@ -32,7 +32,7 @@ class CaptureRefusal(Exception):
 
 def shortened(error: BaseException) -> str:
     """Return an error's kind and the first line of what it says."""
-    lines = [each.strip() for each in str(error).splitlines() if each.strip()]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     words = lines[0] if lines else ""
     words = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
@@ -40,11 +40,11 @@ def shortened(error: BaseException) -> str:
 
 def frame_of(error: BaseException) -> tuple[str, int] | None:
     """Return file and line of the innermost code that is neither Python's, nor torch's, nor the toolkit's."""
-    found = None
+    position = None
     for frame, line in _frames(error):
         if is_foreign(frame.f_code.co_filename):
-            found = frame.f_code.co_filename, line
-    return found
+            position = frame.f_code.co_filename, line
+    return position
 
 
 def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
@@ -52,18 +52,18 @@ def module_of(error: BaseException, model: nn.Module, root: str = "") -> str:
 
     `root`: the path of `model`, if it is part of another one.
     """
-    names = {id(each): name for name, each in model.named_modules()}
-    found = model
+    names = {id(module): name for name, module in model.named_modules()}
+    owner = model
     for frame, _ in _frames(error):
         inside = frame.f_locals.get("self")
         if not isinstance(inside, nn.Module):
             continue
         copied = getattr(inside, "model", None)
         if type(inside).__module__.startswith("hackathon.") and isinstance(copied, nn.Module):
-            names |= {id(each): name for name, each in copied.named_modules()}  # the wrapper of what is captured
+            names |= {id(module): name for name, module in copied.named_modules()}  # the wrapper of what is captured
         if id(inside) in names and is_foreign(frame.f_code.co_filename):
-            found = inside
-    return titled(".".join(each for each in (root, names[id(found)]) if each), found)
+            owner = inside
+    return titled(".".join(part for part in (root, names[id(owner)]) if part), owner)
 
 
 def refusal_of(error: BaseException, model: nn.Module, file: str = "?", root: str = "") -> CaptureRefusal:
@@ -110,7 +110,7 @@ def is_foreign(file: str) -> bool:
     path = str(Path(file).resolve())
     if path.startswith((_TORCH + "/", str(_PACKAGE) + "/")):
         return False
-    return any(each in path for each in _SITE) or not path.startswith(tuple(f"{each}/" for each in _STANDARD))
+    return any(folder in path for folder in _SITE) or not path.startswith(tuple(f"{folder}/" for folder in _STANDARD))
 
 
 def _function(hook: Any) -> Any:
@@ -129,12 +129,12 @@ def titled(name: str, module: nn.Module) -> str:
 def _frames(error: BaseException) -> Iterator[tuple[FrameType, int]]:
     """Yield (frame, line) from the outside to the inside, of an error and of those that it came from."""
     chain: list[BaseException] = []
-    each: BaseException | None = error
-    while each is not None and each not in chain:
-        chain.append(each)
-        each = each.__cause__ or each.__context__
-    for one in chain:  # the first cause comes last: it is the innermost
-        trace: TracebackType | None = one.__traceback__
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    for failure in chain:  # the first cause comes last: it is the innermost
+        trace: TracebackType | None = failure.__traceback__
         while trace is not None:
             yield trace.tb_frame, trace.tb_lineno
             trace = trace.tb_next

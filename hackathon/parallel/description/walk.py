@@ -76,12 +76,12 @@ class Walk:
             value = node.meta.get("val")
             self._values[node] = _held(_facts_of(value, gradient=False), lambda at: ("input", number * 10_000 + at))
         elif node.op == "get_attr":
-            found = operator.attrgetter(str(node.target))(self.module)
-            self._values[node] = found
-            if isinstance(found, torch.Tensor):
-                self.tensors[node] = found
-                fact = fact_of(found)
-                self._values[node] = HeldTensor(fact, ("parameter", id(found)), fact.bytes)
+            attribute = operator.attrgetter(str(node.target))(self.module)
+            self._values[node] = attribute
+            if isinstance(attribute, torch.Tensor):
+                self.tensors[node] = attribute
+                fact = fact_of(attribute)
+                self._values[node] = HeldTensor(fact, ("parameter", id(attribute)), fact.bytes)
         elif node.op == "call_function":
             self._operator(node)
         elif node.op == "call_module":
@@ -96,12 +96,12 @@ class Walk:
             self._grad = bool(args[0])
         if node.target is operator.getitem:
             value: Any = args[0][args[1]]
-            leaves = [each for each in tree_flatten(value)[0] if isinstance(each, HeldTensor)]
+            leaves = [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, HeldTensor)]
             self._values[node] = value
             self.entries.append(OperatorRow(node.name, self.captured.modules[node.name], None, *_sizes(leaves)))
             return
         signature, work = self._work(node, args, kwargs)
-        inputs = [each for each in tree_flatten((args, kwargs))[0] if isinstance(each, HeldTensor)]
+        inputs = [tensor for tensor in tree_flatten((args, kwargs))[0] if isinstance(tensor, HeldTensor)]
         outputs: list[HeldTensor] = []
 
         def held(fact: TensorFact) -> HeldTensor:
@@ -118,8 +118,8 @@ class Walk:
             node.name, self.captured.modules[node.name], signature, *_sizes(outputs), work.kept_inside, work.workspace
         )  # fmt: skip
         self.entries.append(entry)
-        for each in [*(inputs[at] for at in work.kept_inputs), *(outputs[at] for at in work.kept_outputs)]:
-            self._keep(each, entry)
+        for saved in [*(inputs[at] for at in work.kept_inputs), *(outputs[at] for at in work.kept_outputs)]:
+            self._keep(saved, entry)
 
     def _keep(self, tensor: HeldTensor, reader: OperatorRow) -> None:
         """Count memory that is kept once: with the operator that made it, or the first that keeps an input."""
@@ -131,13 +131,13 @@ class Walk:
         owner.saved += tensor.size
 
     def _work(self, node: fx.Node, args: Any, kwargs: Any) -> tuple[int | None, OperatorPasses]:
-        args, kwargs = tree_map_only(HeldTensor, lambda each: each.fact, (args, kwargs))
+        args, kwargs = tree_map_only(HeldTensor, lambda tensor: tensor.fact, (args, kwargs))
         args, kwargs = tree_map_only(torch.device, lambda _: torch.device("cpu"), (args, kwargs))
         if self.flash and node.target is ATTENTION:
             args, kwargs = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args, {**kwargs}
             kwargs.pop("dropout_p", None)
         leaves, spec = tree_flatten((args, kwargs))
-        key = (node.target, self._grad, str(spec), tuple(each if _hashable(each) else id(each) for each in leaves))
+        key = (node.target, self._grad, str(spec), tuple(leaf if _hashable(leaf) else id(leaf) for leaf in leaves))
         if key not in self._known:
             self._known[key] = self._looked(node, args, kwargs)
         number, work = self._known[key]
@@ -151,7 +151,7 @@ class Walk:
                 (), (), node.meta["val"], (), (), (), 0.0, 0.0
             )
         real = str(node.target).startswith(_RECURRENT)
-        real = real and sum(each.bytes for each in facts_in((args, kwargs))) <= _RUN_AT_MOST
+        real = real and sum(fact.bytes for fact in facts_in((args, kwargs))) <= _RUN_AT_MOST
         work = None
         for device in ("cpu", "meta"):  # a part of the model may make tensors where it was captured
             with suppress(Exception):
@@ -159,10 +159,10 @@ class Walk:
                 break
         if work is None:
             self.unseen.append(node.name)
-            facts = _facts_of(node.meta.get("val"), gradient=any(each.gradient for each in facts_in((args, kwargs))))
-            kept = tuple(at for at, each in enumerate(facts_in((args, kwargs))) if each.gradient)
-            size = float(sum(each.bytes for each in facts_in((args, kwargs, facts))))
-            work = OperatorPasses((), (), facts, (None,) * len(facts_in(facts)), kept, (), 0.0, size)
+            facts = _facts_of(node.meta.get("val"), gradient=any(fact.gradient for fact in facts_in((args, kwargs))))
+            saved = tuple(at for at, fact in enumerate(facts_in((args, kwargs))) if fact.gradient)
+            size = float(sum(fact.bytes for fact in facts_in((args, kwargs, facts))))
+            work = OperatorPasses((), (), facts, (None,) * len(facts_in(facts)), saved, (), 0.0, size)
         self.signatures.append(Signature(node.target, args, kwargs, self._grad, work))
         self.counts.append(0)
         return len(self.signatures) - 1, work
@@ -182,20 +182,20 @@ class Walk:
         aliases = self._place(rows)
         return {
             "schema_version": 1, "operators": rows, "edges": list(self._edges()), "aliases": aliases,
-            "glued": [list(each) for each in self.captured.glued],
+            "glued": [list(pair) for pair in self.captured.glued],
         }  # fmt: skip
 
     def _place(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Put parameters and buffers to the operators that read them; return those that several operators share."""
         readers: dict[str, set[int]] = {}
-        held: dict[str, torch.Tensor] = {}
+        tensors: dict[str, torch.Tensor] = {}
         for node, tensor in self.tensors.items():
             name = self.name(node)
-            held[name] = tensor
+            tensors[name] = tensor
             readers.setdefault(name, set()).update(self.numbers[user] for user in node.users if user in self.numbers)
         aliases = []
         for name, users in readers.items():
-            tensor = held[name]
+            tensor = tensors[name]
             trainable = isinstance(tensor, torch.nn.Parameter) and tensor.requires_grad
             kind = "parameters" if trainable else "frozen" if isinstance(tensor, torch.nn.Parameter) else "buffers"
             size = fact_of(tensor).bytes
@@ -227,18 +227,18 @@ def _held(facts: Any, root: Any) -> Any:
 
 
 def _facts_of(value: Any, gradient: bool) -> Any:
-    def fact(each: Any) -> Any:
-        if not isinstance(each, torch.Tensor):
-            return each
-        return fact_of(each, gradient and (each.is_floating_point() or each.is_complex()))
+    def fact(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        return fact_of(leaf, gradient and (leaf.is_floating_point() or leaf.is_complex()))
 
     return tree_map(fact, value)
 
 
 def _sizes(tensors: Iterable[HeldTensor]) -> tuple[float, float]:
-    found = list(tensors)
-    return float(sum(each.fact.bytes for each in found)), float(
-        sum(each.fact.bytes for each in found if each.fact.gradient)
+    outputs = list(tensors)
+    return float(sum(tensor.fact.bytes for tensor in outputs)), float(
+        sum(tensor.fact.bytes for tensor in outputs if tensor.fact.gradient)
     )
 
 
@@ -251,4 +251,4 @@ def _hashable(value: Any) -> bool:
 
 
 def _returns_tensors(node: fx.Node) -> bool:
-    return any(isinstance(each, torch.Tensor) for each in tree_flatten(node.meta.get("val"))[0])
+    return any(isinstance(leaf, torch.Tensor) for leaf in tree_flatten(node.meta.get("val"))[0])

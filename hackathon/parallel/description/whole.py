@@ -33,11 +33,11 @@ def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple
             outputs = tree_flatten(part.module(*inputs))[0]
             synchronize(device)
             forward.append(time.perf_counter() - begin)
-            loss = [each for each in outputs if isinstance(each, torch.Tensor) and each.requires_grad]
+            loss = [output for output in outputs if isinstance(output, torch.Tensor) and output.requires_grad]
             if not loss:
                 return None
             begin = time.perf_counter()
-            torch.autograd.grad(loss, parameters, [torch.ones_like(each) for each in loss], allow_unused=True)
+            torch.autograd.grad(loss, parameters, [torch.ones_like(output) for output in loss], allow_unused=True)
             synchronize(device)
             backward.append(time.perf_counter() - begin)
     except Exception:  # made-up inputs that this model does not take; the operators' own times remain
@@ -47,18 +47,18 @@ def whole_times(traced: Traced, needs: float, device: str, free: float) -> tuple
 
 def _filled(module: nn.Module, device: str) -> list[torch.Tensor]:
     """Put numbers on a device in the place of each tensor of a stage; return those that gradients are made for."""
-    made: dict[int, Any] = {}
+    replacements: dict[int, Any] = {}
     for inside in module.modules():
-        for held in (inside._parameters, inside._buffers):
-            for name, tensor in held.items():
+        for registry in (inside._parameters, inside._buffers):
+            for name, tensor in registry.items():
                 if tensor is None:
                     continue
-                if id(tensor) not in made:
+                if id(tensor) not in replacements:
                     new = fact_of(tensor, False).made(device)
                     trained = isinstance(tensor, nn.Parameter)
-                    made[id(tensor)] = nn.Parameter(new, tensor.requires_grad) if trained else new
-                held[name] = made[id(tensor)]
-    return [each for each in made.values() if each.requires_grad]
+                    replacements[id(tensor)] = nn.Parameter(new, tensor.requires_grad) if trained else new
+                registry[name] = replacements[id(tensor)]
+    return [tensor for tensor in replacements.values() if tensor.requires_grad]
 
 
 def _made(value: Any, device: str) -> Any:

@@ -47,24 +47,26 @@ class TensorFact:
     def bytes(self) -> int:
         """The bytes of its elements."""
         count = 1
-        for each in self.shape:
-            count *= each
+        for size in self.shape:
+            count *= size
         return count * self.dtype.itemsize
 
     def made(self, device: str) -> torch.Tensor:
         """Return a tensor like it on a device: numbers near 1, and the index 0, which every table has."""
         value: Any = self.dtype == torch.bool or (0.5 if self.dtype.is_floating_point or self.dtype.is_complex else 0)
         shape = [1 if step == 0 else size for size, step in zip(self.shape, self.stride, strict=True)]
-        made = torch.empty_strided(shape, self.stride, dtype=self.dtype, device=device).fill_(value).expand(self.shape)
+        tensor = (
+            torch.empty_strided(shape, self.stride, dtype=self.dtype, device=device).fill_(value).expand(self.shape)
+        )
         if self.gradient:
-            made = made.detach()
-        return made.requires_grad_(self.gradient)
+            tensor = tensor.detach()
+        return tensor.requires_grad_(self.gradient)
 
 
 def fact_of(tensor: torch.Tensor, gradient: bool | None = None) -> TensorFact:
     """Return what is known of a tensor; with `gradient`: as if that were so."""
     return TensorFact(
-        tuple(int(each) for each in tensor.shape), tuple(int(each) for each in tensor.stride()), tensor.dtype,
+        tuple(int(number) for number in tensor.shape), tuple(int(number) for number in tensor.stride()), tensor.dtype,
         bool(tensor.requires_grad) if gradient is None else gradient,
     )  # fmt: skip
 
@@ -99,13 +101,13 @@ def placed(value: Any, device: str) -> Any:
 
 def facts_in(value: Any) -> list[TensorFact]:
     """Return the facts among arguments or outputs, in order."""
-    return [each for each in tree_flatten(value)[0] if isinstance(each, TensorFact)]
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, TensorFact)]
 
 
 def call(target: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Run an operator; one that changes its inputs gets copies, for parameters must not be changed in place."""
     if mutates(target):
-        args, kwargs = tree_map_only(torch.Tensor, lambda each: each.clone(), (args, kwargs))
+        args, kwargs = tree_map_only(torch.Tensor, lambda tensor: tensor.clone(), (args, kwargs))
     return target(*args, **kwargs)
 
 
@@ -117,57 +119,61 @@ def mutates(target: Any) -> bool:
 
 def look(
     target: Any, args: Any, kwargs: Any, *, grad: bool = True, device: str = "cpu", real: bool = False,
-    held: Sequence[torch.Tensor] = (),
+    parameters: Sequence[torch.Tensor] = (),
 ) -> OperatorPasses:  # fmt: skip
     """Return what an operator does with inputs like those. Raises what the operator raises on fake tensors.
 
     `args`, `kwargs`: a `TensorFact` in the place of each tensor. `grad`: whether autograd is on there. `real`: on the
-    CPU with data, for a module whose parameters are `held`.
+    CPU with data, for a module with these `parameters`.
     """
     with nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True), torch.set_grad_enabled(grad):
         made_args, made_kwargs = with_facts(placed((args, kwargs), device), lambda fact: fact.made(device))
         inputs = _tensors((made_args, made_kwargs))
-        seen = _Kernels([*inputs, *held])
-        kept: list[torch.Tensor] = []
+        recorder = _Kernels([*inputs, *parameters])
+        saved: list[torch.Tensor] = []
 
         def keep(tensor: torch.Tensor) -> torch.Tensor:
-            kept.append(tensor)
+            saved.append(tensor)
             return tensor
 
-        with torch.autograd.graph.saved_tensors_hooks(keep, lambda each: each), seen:
+        with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), recorder:
             result = call(target, made_args, made_kwargs)
         outputs = _tensors(result)
-        places = {_storage(each): number for number, each in reversed(list(enumerate(inputs)))}
-        clones = seen.copies if mutates(target) else {}
-        places |= {copy: places[origin] for copy, origin in clones.items() if origin in places}
-        forward, made = tuple(seen.kernels), dict(seen.made)
+        input_numbers = {_storage(tensor): number for number, tensor in reversed(list(enumerate(inputs)))}
+        clones = recorder.copies if mutates(target) else {}
+        input_numbers |= {copy: input_numbers[origin] for copy, origin in clones.items() if origin in input_numbers}
+        forward, allocated = tuple(recorder.kernels), dict(recorder.made)
         if clones:
-            forward = tuple(each for each, name in zip(seen.kernels, seen.names, strict=True) if name != "clone")
-        ours = {_storage(each): number for number, each in reversed(list(enumerate(outputs)))}
-        own = {_storage(each) for each in held}
-        marks = {_storage(each): each for each in kept if _storage(each) not in own}
-        inside = {place: size for place, size in made.items() if place in marks and place not in ours}
-        inside = {place: size for place, size in inside.items() if place not in places}
+            forward = tuple(
+                kernel for kernel, name in zip(recorder.kernels, recorder.names, strict=True) if name != "clone"
+            )
+        ours = {_storage(output): number for number, output in reversed(list(enumerate(outputs)))}
+        own = {_storage(tensor) for tensor in parameters}
+        marks = {_storage(tensor): tensor for tensor in saved if _storage(tensor) not in own}
+        inside = {storage: size for storage, size in allocated.items() if storage in marks and storage not in ours}
+        inside = {storage: size for storage, size in inside.items() if storage not in input_numbers}
         temporary = sum(
-            size for place, size in made.items() if place not in inside and place not in ours and place not in places
+            size
+            for storage, size in allocated.items()
+            if storage not in inside and storage not in ours and storage not in input_numbers
         )
         backward: tuple[KernelWork, ...] = ()
         swept = 0.0
-        flowing = [each for each in outputs if each.requires_grad and each.is_floating_point()]
-        wanted = [each for each in (*inputs, *held) if each.requires_grad]
-        if flowing and wanted:
-            gradients = [torch.empty_like(each) for each in flowing]
-            behind = _Kernels([*inputs, *held, *outputs, *kept, *gradients])
+        flowing = [output for output in outputs if output.requires_grad and output.is_floating_point()]
+        leaves = [tensor for tensor in (*inputs, *parameters) if tensor.requires_grad]
+        if flowing and leaves:
+            gradients = [torch.empty_like(output) for output in flowing]
+            behind = _Kernels([*inputs, *parameters, *outputs, *saved, *gradients])
             with behind:
-                torch.autograd.grad(flowing, wanted, gradients, allow_unused=True)
+                torch.autograd.grad(flowing, leaves, gradients, allow_unused=True)
             backward = tuple(behind.kernels)
             if clones and backward and behind.names[-1] == "clone":
                 backward = backward[:-1]
-            swept = sum(behind.made.values()) + sum(_size(each) for each in gradients)
+            swept = sum(behind.made.values()) + sum(_size(gradient) for gradient in gradients)
         return OperatorPasses(
-            forward, backward, _facts(result), tuple(places.get(_storage(each)) for each in outputs),
-            tuple(sorted({places[place] for place in marks if place in places})),
-            tuple(sorted({ours[place] for place in marks if place in ours and place not in places})),
+            forward, backward, _facts(result), tuple(input_numbers.get(_storage(output)) for output in outputs),
+            tuple(sorted({input_numbers[storage] for storage in marks if storage in input_numbers})),
+            tuple(sorted({ours[storage] for storage in marks if storage in ours and storage not in input_numbers})),
             float(sum(inside.values())), float(max(temporary, swept)),
         )  # fmt: skip
 
@@ -175,7 +181,7 @@ def look(
 class _Kernels(_Mode):  # type: ignore[misc]
     """Takes down what runs below autograd."""
 
-    def __init__(self, known: Iterable[torch.Tensor]) -> None:
+    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self.kernels: list[KernelWork] = []
         self.names: list[str] = []
@@ -183,8 +189,8 @@ class _Kernels(_Mode):  # type: ignore[misc]
         """Storage → bytes, of memory that was taken."""
         self.copies: dict[int, int] = {}
         """Storage of a clone → that of its origin."""
-        self._held = [*known]  # so that no storage is taken for another one
-        self._known = {_storage(each) for each in self._held}
+        self._held = [*tensors]  # so that no storage is taken for another one
+        self._known = {_storage(tensor) for tensor in self._held}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
@@ -192,20 +198,20 @@ class _Kernels(_Mode):  # type: ignore[misc]
             return result
         inputs, outputs = _tensors((args, kwargs)), _tensors(result)
         name = func.overloadpacket.__name__
-        new = [each for each in outputs if _storage(each) not in self._known]
-        for each in new:
-            self.made[_storage(each)] = _size(each)
-            self._known.add(_storage(each))
+        new = [output for output in outputs if _storage(output) not in self._known]
+        for tensor in new:
+            self.made[_storage(tensor)] = _size(tensor)
+            self._known.add(_storage(tensor))
         self._held += new
         if name == "clone":
             self.copies[_storage(outputs[0])] = _storage(inputs[0])
         if name in _FREE or not (new or func._schema.is_mutable):
             return result  # a view
-        moved = sum(_touched(each) for each in outputs)
+        moved = sum(_touched(output) for output in outputs)
         if name in _LOOK_UPS:
-            moved += moved + sum(_touched(each) for each in inputs[1:])
+            moved += moved + sum(_touched(tensor) for tensor in inputs[1:])
         else:
-            moved += sum(_touched(each) for each in {_storage(each): each for each in inputs}.values())
+            moved += sum(_touched(tensor) for tensor in {_storage(tensor): tensor for tensor in inputs}.values())
         self.kernels.append(
             KernelWork(_flops(func, args, kwargs or {}, result), moved, _precision([*inputs, *outputs]))
         )
@@ -231,19 +237,19 @@ def _flops(func: Any, args: Any, kwargs: Mapping[str, Any], result: Any) -> floa
 
 
 def _precision(tensors: Iterable[torch.Tensor]) -> str:
-    for each in tensors:
-        if each.dtype in PRECISIONS:
-            return PRECISIONS[each.dtype]
+    for tensor in tensors:
+        if tensor.dtype in PRECISIONS:
+            return PRECISIONS[tensor.dtype]
     return "fp32"
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:
-    return [each for each in tree_flatten(value)[0] if isinstance(each, torch.Tensor)]
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
 
 
 def _facts(value: Any) -> Any:
     leaves, spec = tree_flatten(value)
-    return tree_unflatten([fact_of(each) if isinstance(each, torch.Tensor) else each for each in leaves], spec)
+    return tree_unflatten([fact_of(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves], spec)
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -34,7 +34,7 @@ class VariablesRead:
             return plain(self, key)
 
         def names_of_all(self: Any) -> Any:
-            names.update(os.fsdecode(each) for each in self._data)
+            names.update(os.fsdecode(key) for key in self._data)
             names.add("")
             return listed(self)
 
@@ -52,7 +52,7 @@ class FilesRead:
         self._opened: set[str] = set()
         self._created: set[str] = set()
         names = ("stdlib", "platstdlib", "purelib", "platlib")
-        self._apart = tuple({str(Path(sysconfig.get_path(each)).resolve()) + "/" for each in names})
+        self._apart = tuple({str(Path(sysconfig.get_path(scheme)).resolve()) + "/" for scheme in names})
         self._apart += (str(Path(__file__).resolve().parents[2]) + "/", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/")
         library = Path(sysconfig.get_path("stdlib")).resolve()
         # where Python looks first, and which hardly any installation has
@@ -79,28 +79,28 @@ class FilesRead:
         removed = {path for path in self._created if not Path(path).exists()}
         paths = {os.path.realpath(path) for path in (*(self._opened - removed), *sources)}
         return sorted(
-            each for each in paths if not each.startswith(self._apart) and not each.endswith(".pyc")
-            and (Path(each).is_file() or not Path(each).exists())
+            path for path in paths if not path.startswith(self._apart) and not path.endswith(".pyc")
+            and (Path(path).is_file() or not Path(path).exists())
         )[:MOST_FILES]  # fmt: skip
 
 
 def packages() -> list[str]:
     """Return a file of each installed package that was imported; another version of it has another one."""
-    found = set()
+    files = set()
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if "." not in name and file and any(f"{os.sep}{each}{os.sep}" in file for each in ("site-packages",)):
-            found.add(os.path.realpath(file))
+        if "." not in name and file and any(f"{os.sep}{folder}{os.sep}" in file for folder in ("site-packages",)):
+            files.add(os.path.realpath(file))
     version = sys.modules.get("torch.version")
     if version is not None and version.__file__:
-        found.add(os.path.realpath(version.__file__))
-    return sorted(found)
+        files.add(os.path.realpath(version.__file__))
+    return sorted(files)
 
 
 def main(request: Mapping[str, Any]) -> None:
     """Answer a request: `answer.json` beside `graph.json` in `folder`."""
     folder = Path(request["folder"])
-    seen = FilesRead()
+    files = FilesRead()
     variables: list[str] = []
     try:
         import torch
@@ -111,14 +111,14 @@ def main(request: Mapping[str, Any]) -> None:
 
         read = VariablesRead()  # what torch has looked up by now is no choice of the user's program
         try:
-            graph, told = captured(request)
+            graph, about = captured(request)
         except CaptureRefusal as error:
             answer = {"refused": error.id, "values": error.values}
         else:
             (folder / "graph.json").write_text(json.dumps(graph, allow_nan=False))
-            answer = {"told": told, "torch": torch.__version__}
+            answer = {"told": about, "torch": torch.__version__}
             variables = read.found()
-    answer |= {"files": seen.found(), "packages": packages(), "variables": variables}
+    answer |= {"files": files.found(), "packages": packages(), "variables": variables}
     temporary = folder / ".answer.json"
     temporary.write_text(json.dumps(answer))
     temporary.rename(folder / "answer.json")
@@ -163,15 +163,15 @@ def _of_operators(
     from hackathon.parallel.live.capture import NoLossError
 
     try:
-        found = Capture.of(built)
+        capture = Capture.of(built)
     except NoLossError as error:
         raise CaptureRefusal("capture.no_loss", kind=str(error)) from error
     device, peaks = _device(request)
-    checked = self_check(found, lambda: _with_numbers(function, request), device=torch.device(device or "cpu"))
-    graph, basis = measured_graph(found.captured, peaks, device, float(request["seconds"]))
-    checks = {"check": checked.as_json(), "checkpointed": len(found.traced.checkpointed)}
-    told = {**basis, "samples": built.samples, **checks}
-    return {**graph, "capture": told}, told
+    checked = self_check(capture, lambda: _with_numbers(function, request), device=torch.device(device or "cpu"))
+    graph, basis = measured_graph(capture.captured, peaks, device, float(request["seconds"]))
+    checks = {"check": checked.as_json(), "checkpointed": len(capture.traced.checkpointed)}
+    about = {**basis, "samples": built.samples, **checks}
+    return {**graph, "capture": about}, about
 
 
 def _of_modules(function: Any, request: Mapping[str, Any], why: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -219,5 +219,5 @@ def _device(request: Mapping[str, Any]) -> tuple[str | None, Any]:
     assert spec is not None and spec.loader is not None
     probe = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(probe)
-    found = probe.device_peaks()
-    return device, DevicePeaks(found["flops_per_s"], float(found["bytes_per_s"]))
+    peaks = probe.device_peaks()
+    return device, DevicePeaks(peaks["flops_per_s"], float(peaks["bytes_per_s"]))

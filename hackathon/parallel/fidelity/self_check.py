@@ -244,20 +244,20 @@ def _compare(
     largest = max(sizes, default=0.0)
     readers = {name: operator for operator, names in traced.reads.items() for name in names}
     position = {name: at for at, name in enumerate(traced.operators)}
-    wrong = [name for name, one in plain.gradients.items()
-             if _differ(one, captured.gradients[name], largest, precision)]  # fmt: skip
+    wrong = [name for name, gradient in plain.gradients.items()
+             if _differ(gradient, captured.gradients[name], largest, precision)]  # fmt: skip
     if wrong:
-        name = max(wrong, key=lambda one: position.get(readers.get(one, ""), -1))
-        one, other = plain.gradients[name], captured.gradients[name]
-        values = {"name": name, "plain": _size(one), "captured": _size(other), "words": f"gradient of {name}"}
+        name = max(wrong, key=lambda parameter: position.get(readers.get(parameter, ""), -1))
+        expected, actual = plain.gradients[name], captured.gradients[name]
+        values = {"name": name, "plain": _size(expected), "captured": _size(actual), "words": f"gradient of {name}"}
         raise CaptureRefusal("capture.other_gradient", **_where(name, readers, traced, model), **values)
     if _differ(plain.loss, captured.loss, 0.0, precision):
         values = {"plain": f"{float(plain.loss):.6g}", "captured": f"{float(captured.loss):.6g}", "words": "loss"}
         raise CaptureRefusal("capture.other_loss", **traced.location(traced.operators[-1], model), **values)
     for name in {**plain.state, **captured.state}:
-        one, other = plain.state.get(name), captured.state.get(name)
-        if _differ(one, other, 0.0, precision):
-            values = {"plain": _size(one), "captured": _size(other), "words": f"change of {name}"}
+        expected, actual = plain.state.get(name), captured.state.get(name)
+        if _differ(expected, actual, 0.0, precision):
+            values = {"plain": _size(expected), "captured": _size(actual), "words": f"change of {name}"}
             raise CaptureRefusal("capture.other_state", name=name, **_where(name, readers, traced, model), **values)
 
 
@@ -267,29 +267,29 @@ def _where(name: str, readers: Mapping[str, str], traced: Traced, model: nn.Modu
 
 
 def _differ(
-    one: torch.Tensor | None, other: torch.Tensor | None, largest: float, precision: torch.dtype | None
+    expected: torch.Tensor | None, actual: torch.Tensor | None, largest: float, precision: torch.dtype | None
 ) -> bool:  # fmt: skip
     """Return whether two tensors differ by more than rounding; none is not one of zeros."""
-    if one is None or other is None:
-        return one is not other
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if expected is None or actual is None:
+        return expected is not actual
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
         return True
-    if one.is_sparse or not one.numel():
+    if expected.is_sparse or not expected.numel():
         return False
-    if not (one.is_floating_point() or one.is_complex()):
-        return not torch.equal(one, other)
-    relative, floor = TOLERANCES.get(one.dtype, ROUGH) if precision is None else ROUGH
-    one, other = (
-        tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64) for tensor in (one, other)
+    if not (expected.is_floating_point() or expected.is_complex()):
+        return not torch.equal(expected, actual)
+    relative, floor = TOLERANCES.get(expected.dtype, ROUGH) if precision is None else ROUGH
+    expected, actual = (
+        tensor.detach().to(torch.complex128 if tensor.is_complex() else torch.float64) for tensor in (expected, actual)
     )
-    finite = one.isfinite()
-    if not torch.equal(finite, other.isfinite()):
+    finite = expected.isfinite()
+    if not torch.equal(finite, actual.isfinite()):
         return True
-    one, other = one[finite], other[finite]
-    if not one.numel():
+    expected, actual = expected[finite], actual[finite]
+    if not expected.numel():
         return False
-    limit = relative * float(one.abs().max()) + floor * largest
-    return float((one - other).abs().max()) > limit
+    limit = relative * float(expected.abs().max()) + floor * largest
+    return float((expected - actual).abs().max()) > limit
 
 
 def _size(tensor: torch.Tensor | None) -> str:

@@ -114,11 +114,11 @@ class CaptureWatch:
 
 
 @contextlib.contextmanager
-def plain_checkpoints(others: Callable[[object], None] = lambda hooks: None) -> Iterator[None]:
+def plain_checkpoints(callback: Callable[[object], None] = lambda hooks: None) -> Iterator[None]:
     """Let checkpoints without re-entry keep their tensors, and compute nothing twice.
 
-    While a model is traced, the operators inside them are marked. `others` is called with other hooks of saved tensors,
-    which run as they are.
+    While a model is traced, the operators inside them are marked. `callback` is called with other hooks of saved
+    tensors, which run as they are.
     """
     hooks = torch.autograd.graph.saved_tensors_hooks
     enter, leave = hooks.__enter__, hooks.__exit__
@@ -126,7 +126,7 @@ def plain_checkpoints(others: Callable[[object], None] = lambda hooks: None) -> 
 
     def begin(self: Any) -> Any:
         if type(self).__name__ != "_checkpoint_hook":
-            others(self)
+            callback(self)
             return enter(self)
         starts[id(self)] = len(_traced_nodes())
         return None
@@ -176,8 +176,8 @@ def random_states() -> dict[str, str]:
     """Return module of Python → the state of its random numbers."""
     states = {"random": repr(random.getstate())}
     if "numpy" in sys.modules:
-        kind, keys, *rest = sys.modules["numpy"].random.get_state()
-        states["numpy.random"] = repr((kind, keys.tobytes(), *rest))
+        kind, keys, *fields = sys.modules["numpy"].random.get_state()
+        states["numpy.random"] = repr((kind, keys.tobytes(), *fields))
     return states
 
 

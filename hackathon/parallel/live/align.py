@@ -16,16 +16,16 @@ def aligned(train: Traced, stage_of: Mapping[str, int], other: Traced, holders: 
     goes backwards, and what is glued stays together.
     """
     mine, its = _keys(train), _keys(other)
-    found: dict[str, int] = {}
+    matches: dict[str, int] = {}
     for block in SequenceMatcher(None, mine, its, autojunk=False).get_matching_blocks():
         for offset in range(block.size):
-            found[other.operators[block.b + offset]] = stage_of[train.operators[block.a + offset]]
+            matches[other.operators[block.b + offset]] = stage_of[train.operators[block.a + offset]]
     nodes = [node for node in other.module.graph.nodes if node.op == "call_function"]
     stages: dict[str, int] = {}
     for node in nodes:
-        before = [stages[each.name] for each in node.all_input_nodes if each.name in stages]
-        held = [holders[name] for name in other.reads[node.name] if name in holders]
-        stages[node.name] = max([found.get(node.name, max(held, default=0)), *before])
+        before = [stages[source.name] for source in node.all_input_nodes if source.name in stages]
+        parameter_stages = [holders[name] for name in other.reads[node.name] if name in holders]
+        stages[node.name] = max([matches.get(node.name, max(parameter_stages, default=0)), *before])
     changed = True
     while changed:
         changed = False

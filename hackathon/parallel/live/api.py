@@ -125,8 +125,8 @@ class AutoParallel:
         self.seed = int(seed)
         self._exchange_groups()
         # a stage whose parameters are streamed does not fit on its device
-        place = torch.device("cpu") if self.plan.offload[self.stage] else self.device
-        self._mine = take(model, self._holding, self.stages, self._exchange, self.seed, initialise, place)
+        parameter_device = torch.device("cpu") if self.plan.offload[self.stage] else self.device
+        self._mine = take(model, self._holding, self.stages, self._exchange, self.seed, initialise, parameter_device)
         self._modules: ModuleStages | None = None
         if isinstance(traced, ModuleChain):
             self._modules = ModuleStages(
@@ -190,7 +190,7 @@ class AutoParallel:
         """Prepare sums over each set of ranks that hold something together: the same on all ranks, in one order."""
         layout = self._exchange.layout
         self._ranks = {name: layout.ranks(stages) for name, stages in self._holding.stages.items()}
-        for ranks in sorted({*self._ranks.values(), *(layout.ranks([each]) for each in range(len(layout.replicas)))}):
+        for ranks in sorted({*self._ranks.values(), *(layout.ranks([stage]) for stage in range(len(layout.replicas)))}):
             self._exchange.make_group(ranks)
 
     def _shard(self, part: StagePart, model: nn.Module) -> None:
@@ -213,7 +213,7 @@ class AutoParallel:
             assert isinstance(mine[0].module, GraphModule)
             self.streamed = stream_graph(mine[0].module, self.device)
             hosts = {} if self.streamed is None else self.streamed.hosts()
-            self._mine = {name: hosts.get(id(each), each) for name, each in self._mine.items()}
+            self._mine = {name: hosts.get(id(tensor), tensor) for name, tensor in self._mine.items()}
         module = None if self.sharded is None else self.sharded.module
         stages = [
             RankStage(
@@ -222,13 +222,13 @@ class AutoParallel:
             ) for part in mine
         ]  # fmt: skip
         self._pipeline = Pipeline(stages, Links.of(parts), self._exchange, schedule)
-        self._parameters = {name: each for name, each in self._mine.items() if isinstance(each, nn.Parameter)}
+        self._parameters = {name: tensor for name, tensor in self._mine.items() if isinstance(tensor, nn.Parameter)}
         divided = () if self.sharded is None else self.sharded.parameters
         self._reduction = Reduction(self._parameters, self._ranks, self._exchange, divided)
         # an optimizer of nothing is refused by torch: a stage without parameters has one of no numbers
         own = list(self._parameters.values()) or [nn.Parameter(torch.empty(0, device=self.device))]
-        made = optimizer(own)
-        self.optimizer, self.scheduler = made if isinstance(made, tuple) else (made, None)
+        answer = optimizer(own)
+        self.optimizer, self.scheduler = answer if isinstance(answer, tuple) else (answer, None)
         requirements.check_optimizer(self.optimizer)
         if self.sharded is not None and self.sharded.is_mixed:
             requirements.check_mixed(self.optimizer)
@@ -264,7 +264,7 @@ class AutoParallel:
         self.optimizer.zero_grad(set_to_none=True)
         share = 1.0 / len(micro_batches)
         losses = self._pipeline.step(
-            [batches.leaves_of(each, self.device) for each in micro_batches],
+            [batches.leaves_of(piece, self.device) for piece in micro_batches],
             lambda loss: torch.full_like(loss, share),
         )
         total = self._mean_loss(losses, batches.checksum(inputs))
@@ -283,11 +283,11 @@ class AutoParallel:
     def _mean_loss(self, losses: torch.Tensor, check: int) -> torch.Tensor:
         """Return the mean loss; refuse batches that differ between processes: their squares would not add up."""
         extra = torch.tensor([float(check), float(check) ** 2], dtype=torch.float64, device=self.device)
-        told = torch.cat([losses, extra])
-        self._exchange.sum_over_all(told)
-        if told[-1].item() * self._exchange.layout.size != told[-2].item() ** 2:
+        totals = torch.cat([losses, extra])
+        self._exchange.sum_over_all(totals)
+        if totals[-1].item() * self._exchange.layout.size != totals[-2].item() ** 2:
             raise RequestError("auto_parallel.batches_differ")
-        self.losses = told[: len(losses)].float()
+        self.losses = totals[: len(losses)].float()
         return self.losses.mean()
 
     # ---- evaluation
@@ -328,8 +328,8 @@ class AutoParallel:
 
     def state_dict(self) -> dict[str, torch.Tensor]:
         """Return the whole state by the user's own names, on the CPU of every process. All processes call this."""
-        whole = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange, self.sharded)
-        return {name: whole[self._holding.aliases[name]] for name in self._holding.kept}
+        tensors = gathered(self._current(), self._names(), self._holding, self._shapes(), self._exchange, self.sharded)
+        return {name: tensors[self._holding.aliases[name]] for name in self._holding.kept}
 
     def load_state_dict(self, state: Mapping[str, torch.Tensor]) -> None:
         """Take a whole state, of this object or of the plain program. All processes call this with the same."""
@@ -339,8 +339,8 @@ class AutoParallel:
         for name in state:
             if name not in self._holding.kept:
                 raise RequestError("auto_parallel.state_unknown", name=name)
-        given = {self._holding.aliases[name]: state[name] for name in self._holding.kept}
-        self._put(given)
+        tensors = {self._holding.aliases[name]: state[name] for name in self._holding.kept}
+        self._put(tensors)
 
     def save(self, folder: Path | str) -> None:
         """Write a checkpoint: parameters, buffers, optimizer, step. All processes call this; they share the folder."""
@@ -356,13 +356,13 @@ class AutoParallel:
 
     def load(self, folder: Path | str) -> None:
         """Take a checkpoint, whatever plan it was written under. All processes call this."""
-        found = checkpoint.Checkpoint(folder)
-        state = found.state
+        record = checkpoint.Checkpoint(folder)
+        state = record.state
         checkpoint.complete(state, self._names(), folder)
         self._put(state)
-        found.into_optimizer(self.optimizer, self._parameters)
-        self.steps, self.seed = int(found.facts["step"]), int(found.facts["seed"])
-        schedule = found.schedule
+        record.into_optimizer(self.optimizer, self._parameters)
+        self.steps, self.seed = int(record.facts["step"]), int(record.facts["seed"])
+        schedule = record.schedule
         if self.scheduler is not None and schedule is not None:
             self.scheduler.load_state_dict(schedule)
 

@@ -27,10 +27,10 @@ def inputs_of(batch: Any, has_loss: bool) -> Inputs:
     if not has_loss:
         return (*_arguments(batch), None)
     if isinstance(batch, Mapping):
-        found = [key for key in TARGETS if key in batch]
-        if len(found) != 1:
+        keys = [key for key in TARGETS if key in batch]
+        if len(keys) != 1:
             raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
-        return (), {key: value for key, value in batch.items() if key != found[0]}, batch[found[0]]
+        return (), {key: value for key, value in batch.items() if key != keys[0]}, batch[keys[0]]
     if not isinstance(batch, (tuple, list)) or len(batch) != 2:
         raise RequestError("auto_parallel.no_target", names=", ".join(TARGETS))
     return (*_arguments(batch[0]), batch[1])
@@ -44,7 +44,7 @@ def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 def samples_of(inputs: Inputs) -> int:
     """Return the number of samples: the first dimension of all tensors. Raises RequestError if it varies."""
-    sizes = {each.shape[0] for each in _tensors(inputs) if each.dim()}
+    sizes = {tensor.shape[0] for tensor in _tensors(inputs) if tensor.dim()}
     if len(sizes) != 1:
         raise RequestError("auto_parallel.uneven_inputs", sizes=", ".join(map(str, sorted(sizes))) or "0")
     return int(sizes.pop())
@@ -52,16 +52,16 @@ def samples_of(inputs: Inputs) -> int:
 
 def pieces(inputs: Inputs, sizes: Sequence[int]) -> list[Inputs]:
     """Return consecutive parts with so many samples; what is no tensor, or has no dimension, goes into each."""
-    found, start = [], 0
+    parts, start = [], 0
     for size in sizes:
         end = start + size
 
         def part(value: Any, start: int = start, end: int = end) -> Any:
             return value[start:end] if isinstance(value, torch.Tensor) and value.dim() else value
 
-        found.append(pytree.tree_map(part, inputs))
+        parts.append(pytree.tree_map(part, inputs))
         start = end
-    return found
+    return parts
 
 
 def even_pieces(inputs: Inputs, count: int) -> list[Inputs]:
@@ -81,18 +81,18 @@ def signature(inputs: Inputs) -> tuple[Any, ...]:
 def leaves_of(inputs: Inputs, device: torch.device) -> list[Any]:
     """Return the leaves in the order of a graph's inputs, tensors on the device."""
     leaves = pytree.tree_flatten(inputs)[0]
-    return [each.to(device, non_blocking=True) if isinstance(each, torch.Tensor) else each for each in leaves]
+    return [leaf.to(device, non_blocking=True) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
 
 def checksum(inputs: Inputs) -> int:
     """Return 20 bits that differ between most different batches."""
-    found = 0
-    for each in _tensors(inputs):
-        flat = each.detach().reshape(-1)
+    crc = 0
+    for tensor in _tensors(inputs):
+        flat = tensor.detach().reshape(-1)
         flat = flat[:: max(1, flat.numel() // _SAMPLED)].contiguous().cpu()
-        found = zlib.crc32(flat.view(torch.uint8).numpy().tobytes(), found)
-    return found & 0xFFFFF
+        crc = zlib.crc32(flat.view(torch.uint8).numpy().tobytes(), crc)
+    return crc & 0xFFFFF
 
 
 def _tensors(inputs: Inputs) -> list[torch.Tensor]:
-    return [each for each in pytree.tree_flatten(inputs)[0] if isinstance(each, torch.Tensor)]
+    return [leaf for leaf in pytree.tree_flatten(inputs)[0] if isinstance(leaf, torch.Tensor)]

@@ -43,7 +43,7 @@ class Traced:
 
     def location(self, operator: str, model: nn.Module) -> dict[str, str]:
         """Return module, file and line of the user's code that an operator is from."""
-        return _location(next(each for each in self.module.graph.nodes if each.name == operator), model)
+        return _location(next(node for node in self.module.graph.nodes if node.name == operator), model)
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,16 @@ class NoLossError(ValueError):
 
 def loss_in(output: Any) -> torch.Tensor:
     """Return the loss in a model's output: a scalar, `loss` of a mapping or an object, or the first of a tuple."""
-    found = output
+    loss = output
     if isinstance(output, Mapping):
-        found = output.get("loss")
+        loss = output.get("loss")
     elif hasattr(output, "loss"):
-        found = output.loss
+        loss = output.loss
     elif isinstance(output, (tuple, list)) and output:
-        found = output[0]
-    if not isinstance(found, torch.Tensor) or found.dim():
+        loss = output[0]
+    if not isinstance(loss, torch.Tensor) or loss.dim():
         raise NoLossError(type(output).__name__)
-    return found
+    return loss
 
 
 def capture(
@@ -148,28 +148,28 @@ def traced_mode(
         return _watched(Whole(model, loss, training), inputs, training=training)
 
 
-def _watched(whole: Whole, inputs: tuple[Any, ...], *, training: bool) -> Traced:
+def _watched(wrapper: Whole, inputs: tuple[Any, ...], *, training: bool) -> Traced:
     """Return the graph of a model. Raises CaptureRefusal for what the graph would leave out, or decide once.
 
     A model that changes numbers in its modules is traced a second time as it is then.
     """
-    model, state = whole.model, random.getstate()
+    model, state = wrapper.model, random.getstate()
     numpy = sys.modules["numpy"].random.get_state() if "numpy" in sys.modules else None
     watch = CaptureWatch(model, training=training)
-    traced = _traced(whole, inputs, watch)
+    traced = _traced(wrapper, inputs, watch)
     if watch.drawn is not None:
         random.setstate(state)
         if numpy is not None:
             sys.modules["numpy"].random.set_state(numpy)
         again = CaptureWatch(model, training=training)
         with where_it_draws(again):
-            _traced(whole, inputs, again)
+            _traced(wrapper, inputs, again)
         raise again.refusal or watch.refuse("capture.decided_once", words=watch.drawn)
     if watch.changed:
         set_numbers(model, watch.changed)  # torch.export puts them back
         try:
             again = CaptureWatch(model, training=training)
-            other = _traced(whole, inputs, again)
+            other = _traced(wrapper, inputs, again)
         finally:
             set_numbers(model, watch.before)
         for (path, name), after in again.changed.items():
@@ -189,26 +189,28 @@ def _of_module(model: nn.Module, path: str, identifier: str, **values: str) -> C
     )  # fmt: skip
 
 
-def refuse_other_graph(one: Traced, other: Traced, model: nn.Module) -> None:
+def refuse_other_graph(first: Traced, second: Traced, model: nn.Module) -> None:
     """Raise CaptureRefusal naming the first operator in which two graphs of one model differ, if they do."""
-    nodes, others = list(one.module.graph.nodes), list(other.module.graph.nodes)
-    for node, same in zip(nodes, others, strict=False):
-        if not _equal(node, same, one.module, other.module):
+    nodes, second_nodes = list(first.module.graph.nodes), list(second.module.graph.nodes)
+    for node, same in zip(nodes, second_nodes, strict=False):
+        if not _equal(node, same, first.module, second.module):
             operator = node
             while operator.op == "get_attr" and operator.users:
                 operator = next(iter(operator.users))
-            location = one.location(operator.name, model)
+            location = first.location(operator.name, model)
             raise CaptureRefusal("capture.other_graph", operator=operator.name, words=operator.name, **location)
-    if len(nodes) != len(others):
-        raise CaptureRefusal("capture.other_graph", operator="output", words="output", **one.location("output", model))
+    if len(nodes) != len(second_nodes):
+        raise CaptureRefusal(
+            "capture.other_graph", operator="output", words="output", **first.location("output", model)
+        )
 
 
-def _equal(node: fx.Node, other: fx.Node, module: nn.Module, others: nn.Module) -> bool:
+def _equal(node: fx.Node, other: fx.Node, module: nn.Module, other_module: nn.Module) -> bool:
     """Return whether two nodes do the same; constants have the same numbers."""
     if (node.op, node.name) != (other.op, other.name):
         return False
     if node.op == "get_attr":
-        value, same = attribute(module, str(node.target)), attribute(others, str(other.target))
+        value, same = attribute(module, str(node.target)), attribute(other_module, str(other.target))
         if isinstance(value, fx.GraphModule):
             pairs = zip(value.graph.nodes, same.graph.nodes, strict=False)
             return len(value.graph.nodes) == len(same.graph.nodes) and all(
@@ -217,7 +219,9 @@ def _equal(node: fx.Node, other: fx.Node, module: nn.Module, others: nn.Module) 
         if value is same or str(node.target) in _state(module):
             return bool(node.target == other.target)
         return isinstance(value, torch.Tensor) and _same_numbers(value, same)
-    named = [fx.node.map_arg((each.args, each.kwargs), lambda source: source.name) for each in (node, other)]
+    named = [
+        fx.node.map_arg((operator.args, operator.kwargs), lambda source: source.name) for operator in (node, other)
+    ]
     return str(node.target) == str(other.target) and repr(named[0]) == repr(named[1])
 
 
@@ -238,10 +242,10 @@ def _same_numbers(value: torch.Tensor, other: Any) -> bool:
 def aliases_of(model: nn.Module) -> dict[str, str]:
     """Return every name of a parameter or buffer → the first name of the same tensor."""
     first: dict[int, str] = {}
-    found = {}
+    aliases = {}
     for name, tensor in named_state(model):
-        found[name] = first.setdefault(id(tensor), name)
-    return found
+        aliases[name] = first.setdefault(id(tensor), name)
+    return aliases
 
 
 def named_state(model: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
@@ -255,17 +259,17 @@ def user_name(target: str) -> str:
     return target.removeprefix(PREFIX) if target != PREFIX[:-1] else ""
 
 
-def _traced(whole: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Traced:
-    whole.__dict__["watch"] = watch.forward
+def _traced(wrapper: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Traced:
+    wrapper.__dict__["watch"] = watch.forward
     try:
         with watch.active():
-            exported = torch.export.export(whole, inputs, strict=False)
+            exported = torch.export.export(wrapper, inputs, strict=False)
     except Exception as error:
         if watch.refusal is not None:
             raise watch.refusal from error
         raise
     finally:
-        whole.__dict__["watch"] = contextlib.nullcontext
+        wrapper.__dict__["watch"] = contextlib.nullcontext
     if watch.refusal is not None:  # the user's code took the exception for one of its own
         raise watch.refusal
     module = exported.module()
@@ -276,10 +280,10 @@ def _traced(whole: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Trace
             graph.erase_node(node)
     module.recompile()
     operators = [node for node in graph.nodes if node.op == "call_function"]
-    own = {id(tensor) for _, tensor in named_state(whole)}
+    own = {id(tensor) for _, tensor in named_state(wrapper)}
     for node in graph.nodes:
         if node.op == "get_attr" and is_fake(value := attribute(module, str(node.target))) and id(value) not in own:
-            location = _location(next(iter(node.users), node), whole.model)
+            location = _location(next(iter(node.users), node), wrapper.model)
             raise CaptureRefusal("capture.left_out", words="torch.Tensor.data", **location)
     in_spec, out_spec = exported.call_spec.in_spec, exported.call_spec.out_spec
     assert in_spec is not None and out_spec is not None
@@ -291,23 +295,23 @@ def _traced(whole: Whole, inputs: tuple[Any, ...], watch: CaptureWatch) -> Trace
         tuple(node.name for node in operators),
         {node.name: _module_of(node) for node in operators},
         glued_groups(graph),
-        {node.name: tuple(user_name(str(each.target)) for each in node.all_input_nodes if each.op == "get_attr"
-                          and not isinstance(attribute(module, str(each.target)), nn.Module)) for node in operators},
+        {node.name: tuple(user_name(str(source.target)) for source in node.all_input_nodes if source.op == "get_attr"
+                          and not isinstance(attribute(module, str(source.target)), nn.Module)) for node in operators},
         tuple(node.name for node in operators if ANNOTATION in (node.meta.get("custom") or {})),
     )  # fmt: skip
 
 
 def attribute(module: nn.Module, target: str) -> Any:
     """Return what a dotted name means in a module."""
-    found: Any = module
+    value: Any = module
     for part in target.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _is_check(node: fx.Node) -> bool:
     """Return whether a node only checks what capture has already seen."""
-    return node.op == "call_function" and not node.users and any(each in str(node.target) for each in _CHECKS)
+    return node.op == "call_function" and not node.users and any(check in str(node.target) for check in _CHECKS)
 
 
 def _location(node: fx.Node, model: nn.Module) -> dict[str, str]:
@@ -326,9 +330,9 @@ def _module_of(node: fx.Node) -> str:
 @contextlib.contextmanager
 def _modes(model: nn.Module) -> Iterator[None]:
     """Give each module back the mode it has now."""
-    before = [(each, each.training) for each in model.modules()]
+    before = [(module, module.training) for module in model.modules()]
     try:
         yield
     finally:
-        for each, training in before:
-            each.training = training
+        for module, training in before:
+            module.training = training

@@ -29,25 +29,25 @@ def save(
     Raises OSError if the disk is full, say.
     """
     name = f"part-{exchange.rank}.step-{facts['step']}.pt"
-    named = {each: parameter for each, parameter in state.items() if isinstance(parameter, nn.Parameter)}
+    named = {key: parameter for key, parameter in state.items() if isinstance(parameter, nn.Parameter)}
     if exchange.rank == 0:
         folder.mkdir(parents=True, exist_ok=True)
     exchange.barrier()
     if state:
 
         def whole(tensor: torch.Tensor) -> torch.Tensor | None:
-            found = tensor if sharded is None else sharded.whole(tensor)
-            return found.detach().cpu().contiguous() if writes else None
+            value = tensor if sharded is None else sharded.whole(tensor)
+            return value.detach().cpu().contiguous() if writes else None
 
         part = {
-            "state": {each: whole(tensor) for each, tensor in state.items()},
+            "state": {key: whole(tensor) for key, tensor in state.items()},
             "optimizer": _states(optimizer, named, whole),
             "options": _options(optimizer, named),
         }
         if writes:
             _write(part, folder / f".{name}")
             (folder / f".{name}").replace(folder / name)
-    files = [each for each in exchange.objects_of_all(name if state and writes else "") if each]
+    files = [file for file in exchange.objects_of_all(name if state and writes else "") if file]
     if exchange.rank == 0:
         (folder / f".{INDEX}").write_text(json.dumps({"schema_version": 1, **_plain(dict(facts)), "files": files}))
         (folder / f".{INDEX}").replace(folder / INDEX)
@@ -69,31 +69,31 @@ def _write(part: Mapping[str, Any], path: Path) -> None:
 
 
 def _states(
-    optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter], whole: Callable[[torch.Tensor], Any]
+    optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter], gather: Callable[[torch.Tensor], Any]
 ) -> dict[str, dict[str, Any]]:
     return {
         name: {
-            key: whole(value) if isinstance(value, torch.Tensor) else _plain(value)
-            for key, value in optimizer.state[each].items()
+            key: gather(value) if isinstance(value, torch.Tensor) else _plain(value)
+            for key, value in optimizer.state[parameter].items()
         }
-        for name, each in named.items() if each in optimizer.state
+        for name, parameter in named.items() if parameter in optimizer.state
     }  # fmt: skip
 
 
 def _options(optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> dict[str, dict[str, Any]]:
     """Return the options of each parameter's group: learning rate, weight decay …"""
-    names = {id(each): name for name, each in named.items()}
-    found = {}
+    names = {id(parameter): name for name, parameter in named.items()}
+    settings = {}
     for group in optimizer.param_groups:
         options = {key: _plain(value) for key, value in group.items() if key not in ("params", "param_names")}
-        found.update({names[id(each)]: options for each in group["params"] if id(each) in names})
-    return found
+        settings.update({names[id(parameter)]: options for parameter in group["params"] if id(parameter) in names})
+    return settings
 
 
 def _plain(value: Any) -> Any:
     """Return a value with Python's numbers in the place of numpy's, which torch.load() and JSON do not take."""
     if type(value) is dict:
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(entry) for key, entry in value.items()}
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
     numpy = sys.modules.get("numpy")  # where nobody has imported it, there are no numbers of it
@@ -133,16 +133,16 @@ class Checkpoint:
     def into_optimizer(self, optimizer: torch.optim.Optimizer, named: Mapping[str, nn.Parameter]) -> None:
         """Give an optimizer its states and options; `named`: canonical name → parameter."""
         states, options = self._all("optimizer"), self._all("options")
-        names = {id(each): name for name, each in named.items()}
+        names = {id(parameter): name for name, parameter in named.items()}
         for group in optimizer.param_groups:
-            for each in group["params"]:
-                name = names.get(id(each))
+            for parameter in group["params"]:
+                name = names.get(id(parameter))
                 if name in options:
                     group.update(options[name])
                 counts_there = bool(group.get("fused") or group.get("capturable"))
                 if name in states:
-                    optimizer.state[each] = {
-                        key: _beside(each, key, value, counts_there) if isinstance(value, torch.Tensor) else value
+                    optimizer.state[parameter] = {
+                        key: _beside(parameter, key, value, counts_there) if isinstance(value, torch.Tensor) else value
                         for key, value in states[name].items()
                     }  # fmt: skip
 
@@ -150,14 +150,14 @@ class Checkpoint:
 def _with_milestones(value: Any) -> Any:
     """Return a schedule's state as torch has it: JSON made texts of the steps that count its milestones."""
     if isinstance(value, list):
-        return [_with_milestones(each) for each in value]
+        return [_with_milestones(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    found = {key: _with_milestones(each) for key, each in value.items()}
-    steps = found.get("milestones")
-    if isinstance(steps, dict) and all(each.isdecimal() for each in steps):
-        found["milestones"] = Counter({int(each): count for each, count in steps.items()})
-    return found
+    state = {key: _with_milestones(entry) for key, entry in value.items()}
+    steps = state.get("milestones")
+    if isinstance(steps, dict) and all(step.isdecimal() for step in steps):
+        state["milestones"] = Counter({int(step): count for step, count in steps.items()})
+    return state
 
 
 def _beside(parameter: nn.Parameter, key: str, value: torch.Tensor, counts_there: bool) -> torch.Tensor:
@@ -181,7 +181,9 @@ def load_plain(folder: Path | str, model: nn.Module, optimizer: torch.optim.Opti
     model.load_state_dict({name: state[aliases[name]] for name in model.state_dict()})
     if optimizer is not None:
         named = {
-            name: each for name, each in named_state(model) if isinstance(each, nn.Parameter) and aliases[name] == name
+            name: tensor
+            for name, tensor in named_state(model)
+            if isinstance(tensor, nn.Parameter) and aliases[name] == name
         }
         checkpoint.into_optimizer(optimizer, named)
     return int(checkpoint.facts["step"])

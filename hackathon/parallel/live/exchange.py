@@ -60,10 +60,10 @@ class Messenger:
             if device.type == "cuda":
                 # NCCL knows no tags: what goes forward and what comes back must not wait for each other, nor what goes
                 # to higher and to lower ranks, which differs from that where a rank has several stages
-                ways = [(True, True), (False, False)] if layout.chunks == 1 else [
+                routes = [(True, True), (False, False)] if layout.chunks == 1 else [
                     (forward, up) for forward in (True, False) for up in (True, False)
                 ]  # fmt: skip
-                self._ways = {way: self._new(None) for way in ways}
+                self._ways = {way: self._new(None) for way in routes}
 
     def _group(self, forward: bool, *, up: bool) -> Any:
         return self._ways.get((forward, up), self._all)
@@ -98,8 +98,8 @@ class Messenger:
         if source == self.rank:
             return Received(value, source, None, None, tag)
         size = 1
-        for each in value.shape:
-            size *= each
+        for length in value.shape:
+            size *= length
         flat = torch.empty(size, dtype=value.dtype, device=self.device)
         tensor = flat.as_strided(value.shape, value.strides) if size else flat.view(value.shape)
         if not size:
@@ -129,7 +129,7 @@ class Messenger:
 
     def tidy(self) -> None:
         """Give up the memory of what has arrived."""
-        self._sent = [each for each in self._sent if not each[0].is_completed()]
+        self._sent = [message for message in self._sent if not message[0].is_completed()]
 
     # ---- many ranks
     def sum(self, tensor: torch.Tensor, ranks: tuple[int, ...]) -> None:
@@ -154,10 +154,10 @@ class Messenger:
         """Return what each rank gave. Only for a few words: they are pickled."""
         if self.layout.size == 1:
             return [value]
-        found: list[Any] = [None] * self.layout.size
+        objects: list[Any] = [None] * self.layout.size
         with self._blaming(range(self.layout.size)):
-            dist.all_gather_object(found, value, group=self._all)
-        return found
+            dist.all_gather_object(objects, value, group=self._all)
+        return objects
 
     def barrier(self) -> None:
         """Wait for all ranks."""
@@ -181,12 +181,12 @@ class Messenger:
             with self.progress.waiting(ranks, surely=False) if len(ranks) > 1 else contextlib.nullcontext():
                 yield
         except RuntimeError as error:
-            if not isinstance(error, dist.DistError) and not any(each in str(error) for each in ("gloo", "NCCL")):
+            if not isinstance(error, dist.DistError) and not any(backend in str(error) for backend in ("gloo", "NCCL")):
                 raise
             raise self._lost(ranks, error) from error
 
     def _lost(self, ranks: Sequence[int], error: Exception) -> RankLostError:
-        lost = self.blamed([each for each in ranks if each != self.rank])
+        lost = self.blamed([rank for rank in ranks if rank != self.rank])
         stage, replica = self.layout.place(lost)
         return RankLostError(
             "auto_parallel.rank_lost", stage=stage, replica=replica, rank=lost, reason=str(error).split("\n")[0]
@@ -207,13 +207,13 @@ class Messenger:
                 time.sleep(GRACE)
                 ends = self._ends(store, waited_for)
                 now = self._beats(store)
-                dead = [each for each in ends if now[each] == before[each]]
+                dead = [rank for rank in ends if now[rank] == before[rank]]
                 if len(dead) <= 1 or time.monotonic() > end:
                     break
-            found = dead or ends or list(waited_for)
+            suspects = dead or ends or list(waited_for)
             if self.rank == 0:  # it may keep the store, which others still need
                 time.sleep(2 * GRACE)
-            return found[0]
+            return suspects[0]
         except (RuntimeError, ValueError):  # the rank that keeps the store is gone
             return waited_for[0]
 
@@ -224,14 +224,16 @@ class Messenger:
 
     def _ends(self, store: Any, waited_for: Sequence[int]) -> list[int]:
         """Return the ranks at the ends of all chains of waiting, in order."""
-        suspects, asked, ends = list(waited_for), {self.rank}, []
+        suspects, visited, ends = list(waited_for), {self.rank}, []
         while suspects:
             rank = suspects.pop(0)
-            if rank in asked:
+            if rank in visited:
                 continue
-            asked.add(rank)
+            visited.add(rank)
             if store.check([f"hackathon/waits/{rank}"]):
-                suspects += [int(each) for each in store.get(f"hackathon/waits/{rank}").decode().split(",") if each]
+                suspects += [
+                    int(number) for number in store.get(f"hackathon/waits/{rank}").decode().split(",") if number
+                ]
             else:
                 ends.append(rank)
         return sorted(ends)

@@ -42,7 +42,7 @@ def glued_groups(graph: fx.Graph) -> tuple[tuple[str, ...], ...]:
     up to the last change, in the stage of that operator; a buffer that is changed, with all that reads it.
     """
     nodes = list(graph.nodes)
-    place = {node: at for at, node in enumerate(nodes)}
+    position = {node: at for at, node in enumerate(nodes)}
     glue, storage = Sets(), Sets()
     for node in nodes:
         if node.op != "call_function":
@@ -56,16 +56,16 @@ def glued_groups(graph: fx.Graph) -> tuple[tuple[str, ...], ...]:
         if node.op == "call_function":
             for changed in writes(node):
                 root = storage.find(changed)
-                written[root] = max(written.get(root, 0), place[node])
+                written[root] = max(written.get(root, 0), position[node])
     for node in nodes:
         root = storage.find(node)
         if root not in written:
             continue
-        members = [each for each in nodes if storage.find(each) is root]
-        lasting = any(each.op == "get_attr" for each in members)
-        readers = {user for each in members for user in each.users}
-        bound = [each for each in readers if lasting or place[each] <= written[root]]
-        within = [each for each in members if lasting or place[each] <= written[root]]
+        members = [member for member in nodes if storage.find(member) is root]
+        lasting = any(member.op == "get_attr" for member in members)
+        readers = {user for member in members for user in member.users}
+        bound = [reader for reader in readers if lasting or position[reader] <= written[root]]
+        within = [member for member in members if lasting or position[member] <= written[root]]
         glue.join(_operators([*within, *bound]))
         del written[root]
     groups: dict[fx.Node, list[str]] = {}
@@ -84,27 +84,27 @@ def _arguments(node: fx.Node) -> Iterator[tuple[object, object]]:
     schema = getattr(node.target, "_schema", None)
     if schema is None:
         return
-    for at, each in enumerate(schema.arguments):
-        if at < len(node.args) and not each.kwarg_only:
-            yield each.alias_info, node.args[at]
-        elif each.name in node.kwargs:
-            yield each.alias_info, node.kwargs[each.name]
+    for at, argument in enumerate(schema.arguments):
+        if at < len(node.args) and not argument.kwarg_only:
+            yield argument.alias_info, node.args[at]
+        elif argument.name in node.kwargs:
+            yield argument.alias_info, node.kwargs[argument.name]
 
 
 def _nodes_in(value: object) -> Iterator[fx.Node]:
-    found: list[fx.Node] = []
-    fx.node.map_arg(value, found.append)  # type: ignore[type-var]
-    return iter(found)
+    nodes: list[fx.Node] = []
+    fx.node.map_arg(value, nodes.append)  # type: ignore[type-var]
+    return iter(nodes)
 
 
 def writes(node: fx.Node) -> list[fx.Node]:
     """Return the values that an operator changes in place."""
-    found = [each for alias, value in _arguments(node) if alias is not None and alias.is_write  # type: ignore[attr-defined]
-             for each in _nodes_in(value)]  # fmt: skip
+    changes = [source for alias, value in _arguments(node) if alias is not None and alias.is_write  # type: ignore[attr-defined]
+             for source in _nodes_in(value)]  # fmt: skip
     for at in _HIDDEN_WRITES.get(str(node.target), ()):
         if at < len(node.args) and isinstance(node.args[at], fx.Node) and _in_training(node):
-            found.append(node.args[at])  # type: ignore[arg-type]
-    return found
+            changes.append(node.args[at])  # type: ignore[arg-type]
+    return changes
 
 
 def _in_training(node: fx.Node) -> bool:
@@ -116,6 +116,6 @@ def shared_with(node: fx.Node) -> list[fx.Node]:
     if node.target is operator.getitem:
         return list(node.all_input_nodes)
     schema = getattr(node.target, "_schema", None)
-    if schema is None or not any(each.alias_info is not None for each in schema.returns):
+    if schema is None or not any(result.alias_info is not None for result in schema.returns):
         return []
-    return [each for alias, value in _arguments(node) if alias is not None for each in _nodes_in(value)]
+    return [source for alias, value in _arguments(node) if alias is not None for source in _nodes_in(value)]

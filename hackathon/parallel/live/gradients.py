@@ -22,7 +22,9 @@ class Reduction:
         self._exchange = exchange
         self._parameters = dict(parameters)
         self._owned = [
-            each for name, each in parameters.items() if name in divided or min(holders[name]) == exchange.rank
+            parameter
+            for name, parameter in parameters.items()
+            if name in divided or min(holders[name]) == exchange.rank
         ]
         sets: dict[tuple[tuple[int, ...], torch.dtype], list[torch.nn.Parameter]] = {}
         for name in sorted(parameters):
@@ -34,19 +36,19 @@ class Reduction:
     def reduce(self) -> None:
         """Sum the gradients of each parameter over its ranks. One that no rank has a gradient of keeps none."""
         for (ranks, dtype), members in self._sets:
-            sizes = [each.numel() for each in members]
+            sizes = [member.numel() for member in members]
             flat = torch.zeros(sum(sizes) + len(members), dtype=dtype, device=self._exchange.device)
-            *places, known = torch.split(flat, [*sizes, len(members)])
-            for number, each in enumerate(members):
-                if each.grad is not None:
-                    places[number].view_as(each).copy_(each.grad)
-                    known[number] = 1
+            *pieces, counts = torch.split(flat, [*sizes, len(members)])
+            for number, member in enumerate(members):
+                if member.grad is not None:
+                    pieces[number].view_as(member).copy_(member.grad)
+                    counts[number] = 1
             self._exchange.sum(flat, ranks)
-            for each, place, count in zip(members, places, known.tolist(), strict=True):
+            for member, piece, count in zip(members, pieces, counts.tolist(), strict=True):
                 if count:
-                    if each.grad is None:
-                        each.grad = torch.empty_like(each)
-                    each.grad.copy_(place.view_as(each))
+                    if member.grad is None:
+                        member.grad = torch.empty_like(member)
+                    member.grad.copy_(piece.view_as(member))
 
     @torch.no_grad()
     def clip(self, limit: float) -> torch.Tensor:
@@ -55,22 +57,22 @@ class Reduction:
         A parameter that several ranks hold counts once.
         """
         squares = torch.zeros((), dtype=torch.float64, device=self._exchange.device)
-        for each in self._owned:
-            if each.grad is not None:
-                squares += rows(each.grad).double().square().sum()
+        for parameter in self._owned:
+            if parameter.grad is not None:
+                squares += rows(parameter.grad).double().square().sum()
         self._exchange.sum_over_all(squares)
         norm = squares.sqrt()
         factor = (limit / (norm + 1e-6)).clamp(max=1.0)
-        for each in self._parameters.values():
-            if each.grad is not None:
-                gradient = rows(each.grad)
+        for parameter in self._parameters.values():
+            if parameter.grad is not None:
+                gradient = rows(parameter.grad)
                 gradient.mul_(factor.to(gradient))
         return norm
 
 
 def share_buffers(buffers: Sequence[torch.Tensor], ranks: tuple[int, ...], exchange: Messenger) -> None:
     """Give the statistics of a stage's first replica to its other replicas."""
-    for each in buffers:
-        tensor = each.detach().clone()
+    for buffer in buffers:
+        tensor = buffer.detach().clone()
         exchange.broadcast(tensor, ranks[0], ranks)
-        each.data.copy_(tensor)
+        buffer.data.copy_(tensor)

@@ -51,15 +51,15 @@ class Inference:
     def output(self, inputs: Inputs) -> Any:
         """Return the model's output for all samples, on all ranks."""
         samples = batches.samples_of(inputs)
-        whole, rest = divmod(samples, self._size)
-        sizes = [self._size] * whole + [rest] * (rest > 0)
+        full, remainder = divmod(samples, self._size)
+        sizes = [self._size] * full + [remainder] * (remainder > 0)
         pieces = batches.pieces(inputs, sizes)
         outputs: list[list[Any]] = []
         spec = None
-        for group in (pieces[:whole], pieces[whole:]):
+        for group in (pieces[:full], pieces[full:]):
             if group:
-                made, spec = self._outputs(group)
-                outputs += made
+                rows, spec = self._outputs(group)
+                outputs += rows
         assert spec is not None
         leaves = [_joined(column, sizes) for column in zip(*outputs, strict=True)]
         return pytree.tree_unflatten(leaves, spec)
@@ -78,8 +78,8 @@ class Inference:
         except CaptureRefusal as refusal:
             values: dict[str, Any] = dict(refusal.values)
             raise RequestError(refusal.id, **values) from refusal
-        held = {name: self._holding.stages[first][0] for name, first in self._holding.aliases.items()}
-        stage_of = aligned(self._train, self._stage_of, traced, held)
+        holders = {name: self._holding.stages[first][0] for name, first in self._holding.aliases.items()}
+        stage_of = aligned(self._train, self._stage_of, traced, holders)
         leaves = pytree.tree_flatten(inputs)[0]
         shapes = (
             {}
@@ -119,25 +119,25 @@ class Inference:
     def _run(self, graph: _Graph, group: Sequence[Inputs]) -> list[list[Any]]:
         """Return, per micro-batch, the leaves of the output."""
         device, layout = self._exchange.device, self._exchange.layout
-        leaves = [batches.leaves_of(each, device) for each in group]
-        made = self._made(graph, leaves)
+        leaves = [batches.leaves_of(inputs, device) for inputs in group]
+        outputs = self._made(graph, leaves)
         makers = {leaf: part for part in graph.parts for leaf in part.results}
-        found: list[list[Any]] = [[] for _ in group]
+        rows: list[list[Any]] = [[] for _ in group]
         for at, leaf in enumerate(flat_output(graph.traced.module.graph)):
-            for number, row in enumerate(found):
+            for number, row in enumerate(rows):
                 if at not in makers:
                     row.append(_given(graph.traced, leaf, leaves[number]))
                     continue
                 part = makers[at]
                 source = layout.rank(part.number, number)
                 if self._exchange.rank == source:
-                    tensor = made[number][part.number][part.results.index(at)].contiguous()
+                    tensor = outputs[number][part.number][part.results.index(at)].contiguous()
                 else:
                     like = graph.shapes.get(leaf.name, leaf.meta["val"])
                     tensor = torch.empty(like.shape, dtype=like.dtype, device=device)
                 self._exchange.broadcast(tensor, source)
                 row.append(tensor)
-        return found
+        return rows
 
 
 def _given(traced: Traced, leaf: Any, leaves: Sequence[Any]) -> Any:
@@ -156,7 +156,7 @@ def _joined(column: Sequence[Any], sizes: Sequence[int]) -> Any:
         return first
     if first.dim() == 0:
         weights = torch.tensor(sizes, dtype=torch.float64, device=first.device) / sum(sizes)
-        return (torch.stack([each.double() for each in column]) * weights).sum().to(first.dtype)
-    if any(each.shape[0] != size for each, size in zip(column, sizes, strict=True)):
+        return (torch.stack([value.double() for value in column]) * weights).sum().to(first.dtype)
+    if any(value.shape[0] != size for value, size in zip(column, sizes, strict=True)):
         raise RequestError("auto_parallel.output_without_samples", shape=tuple(first.shape))
     return torch.cat(list(column))

@@ -50,7 +50,7 @@ class Layout:
         """Return all ranks of some stages, in order."""
         return tuple(
             rank
-            for stage in sorted({each % self.distance for each in stages})
+            for stage in sorted({number % self.distance for number in stages})
             for rank in range(self._first[stage], self._first[stage + 1])
         )
 

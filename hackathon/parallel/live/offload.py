@@ -75,12 +75,12 @@ class Streamed:
         for number, block in enumerate(blocks):
             for name, parameter in block:
                 if id(parameter) not in self._held:
-                    held = self._held[id(parameter)] = self._take(name, parameter)
-                    self._own[held] = parameter
+                    entry = self._held[id(parameter)] = self._take(name, parameter)
+                    self._own[entry] = parameter
             unique = list(dict.fromkeys(parameter for _, parameter in block))
-            self._blocks.append([self._held[id(each)] for each in unique])
-            self._leaves.append([self._leaf(self._held[id(each)], each, number) for each in unique])
-        self.block_bytes = [sum(each.bytes for each in block) for block in self._blocks]
+            self._blocks.append([self._held[id(parameter)] for parameter in unique])
+            self._leaves.append([self._leaf(self._held[id(parameter)], parameter, number) for parameter in unique])
+        self.block_bytes = [sum(entry.bytes for entry in block) for block in self._blocks]
         self._backward = -1  # block whose gradients are being computed
         self._task = -1  # pass of autograd that calls `_finish`
         self._gradients = 0
@@ -107,24 +107,24 @@ class Streamed:
         if self.device.type == "cuda":
             values = values.pin_memory()
         parameter.data = torch.empty_like(values, device=self.device)  # a storage of its own
-        held = Offloaded(name, nn.Parameter(values), parameter.untyped_storage())
-        held.storage.resize_(0)
-        return held
+        entry = Offloaded(name, nn.Parameter(values), parameter.untyped_storage())
+        entry.storage.resize_(0)
+        return entry
 
-    def _leaf(self, held: Offloaded, parameter: nn.Parameter, block: int) -> nn.Parameter:
+    def _leaf(self, entry: Offloaded, parameter: nn.Parameter, block: int) -> nn.Parameter:
         """Return the leaf of a parameter in a block: itself in the first, in others a new one on the same storage.
 
         So a gradient leaves when its block is done, and does not wait on the device for those of other blocks.
         """
         if self._training is not None:
             return parameter
-        leaf = parameter if not held.leaves else nn.Parameter(parameter.detach())
-        held.leaves.append(leaf)
+        leaf = parameter if not entry.leaves else nn.Parameter(parameter.detach())
+        entry.leaves.append(leaf)
         land = WeakMethod(self._land)  # a leaf that held this object would keep it alive for ever
 
-        def landed(each: Tensor) -> None:
+        def landed(tensor: Tensor) -> None:
             if (method := land()) is not None:
-                method(held, each, block)
+                method(entry, tensor, block)
 
         self.at_end.append(leaf.register_post_accumulate_grad_hook(landed).remove)  # type: ignore[no-untyped-call]
         return leaf
@@ -135,16 +135,16 @@ class Streamed:
 
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Yield the parameters on the host, for the optimizer and checkpoints; each once, under its first name."""
-        for held in self._held.values():
-            yield held.name, held.host
+        for entry in self._held.values():
+            yield entry.name, entry.host
 
     def parameters(self) -> list[nn.Parameter]:
         """Return the parameters on the host, for the optimizer. `grad` of each is complete after a backward pass."""
-        return [each.host for each in self._held.values()]
+        return [entry.host for entry in self._held.values()]
 
     def hosts(self) -> dict[int, nn.Parameter]:
         """Return the host's copy of each leaf, by its id()."""
-        return {id(each): held.host for held in self._held.values() for each in held.leaves}
+        return {id(leaf): entry.host for entry in self._held.values() for leaf in entry.leaves}
 
     @property
     def planned(self) -> int:
@@ -154,7 +154,7 @@ class Streamed:
     @property
     def resident(self) -> int:
         """Bytes of parameters on the device now."""
-        return sum(each.storage.nbytes() for each in self._there)
+        return sum(entry.storage.nbytes() for entry in self._there)
 
     # ---- forward and backward
 
@@ -174,7 +174,11 @@ class Streamed:
 
     def leave(self, block: int, output: Any) -> None:
         """Have a block's parameters back on the device when gradients of its output arrive."""
-        nodes = {each.grad_fn for each in tree_leaves(output) if isinstance(each, Tensor) and each.grad_fn is not None}
+        nodes = {
+            tensor.grad_fn
+            for tensor in tree_leaves(output)
+            if isinstance(tensor, Tensor) and tensor.grad_fn is not None
+        }
         for node in nodes:
             node.register_prehook(lambda _: self._enter_backward(block))
 
@@ -202,10 +206,10 @@ class Streamed:
     def _finish(self) -> None:
         """End a backward pass: all gradients are in `grad` on the host."""
         self._collect()
-        for held in self._held.values():
-            if held.sum_of_pass is not None:
-                _accumulate(held.host, held.sum_of_pass)
-                held.sum_of_pass = None
+        for entry in self._held.values():
+            if entry.sum_of_pass is not None:
+                _accumulate(entry.host, entry.sum_of_pass)
+                entry.sum_of_pass = None
         self._backward, self._gradients, self._task = -1, 0, -1
 
     def _show(self, block: int, following: int) -> None:
@@ -214,114 +218,114 @@ class Streamed:
         In a backward pass forward blocks run again where activations are recomputed, in the middle of another block's
         backward pass: that block stays. There are no gradients on the device then, so this is no more than planned.
         """
-        window = [each for each in (block, following) if 0 <= each < len(self._blocks)]
+        window = [number for number in (block, following) if 0 <= number < len(self._blocks)]
         if self._in_backward() and self._backward not in (-1, block):
             self._collect()
             self._gradients = 0
             window.append(self._backward)
-        wanted = {held for each in window for held in self._blocks[each]}
-        for held in self._there - wanted:
-            self._free(held)
-        for each in window:
-            for held in self._blocks[each]:
-                self._fetch(held)
-        for held in self._blocks[block]:
-            self._await(held)
+        entries = {entry for number in window for entry in self._blocks[number]}
+        for entry in self._there - entries:
+            self._free(entry)
+        for number in window:
+            for entry in self._blocks[number]:
+                self._fetch(entry)
+        for entry in self._blocks[block]:
+            self._await(entry)
         self._note()
 
     def _note(self) -> None:
         self.peak = max(self.peak, self.resident + self._gradients)
 
-    def _fetch(self, held: Offloaded) -> None:
+    def _fetch(self, entry: Offloaded) -> None:
         """Copy a parameter to the device, unless it is there as the optimizer left it."""
-        if held.version == held.host._version:
+        if entry.version == entry.host._version:
             return
-        held.version = held.host._version
-        held.storage.resize_(held.bytes)
-        self._there.add(held)
-        values = held.host.untyped_storage()
+        entry.version = entry.host._version
+        entry.storage.resize_(entry.bytes)
+        self._there.add(entry)
+        values = entry.host.untyped_storage()
         if self._copies is None:
-            held.storage.copy_(values)
+            entry.storage.copy_(values)
             return
         self._copies.wait_stream(torch.cuda.current_stream(self.device))  # who had this memory before is done
         with torch.cuda.stream(self._copies):
-            held.storage.copy_(values, non_blocking=True)
-            held.ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            held.ready.record()
+            entry.storage.copy_(values, non_blocking=True)
+            entry.ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            entry.ready.record()
 
-    def _await(self, held: Offloaded) -> None:
+    def _await(self, entry: Offloaded) -> None:
         """Let what the device computes from now on wait for a parameter's copy."""
-        if held.ready is not None:
-            torch.cuda.current_stream(self.device).wait_event(held.ready)
-            held.ready = None
+        if entry.ready is not None:
+            torch.cuda.current_stream(self.device).wait_event(entry.ready)
+            entry.ready = None
 
-    def _free(self, held: Offloaded) -> None:
-        self._await(held)  # a copy that nobody waited for may still write
-        held.storage.resize_(0)
-        held.version = -1
-        self._there.remove(held)
+    def _free(self, entry: Offloaded) -> None:
+        self._await(entry)  # a copy that nobody waited for may still write
+        entry.storage.resize_(0)
+        entry.version = -1
+        self._there.remove(entry)
 
     # ---- gradients
 
-    def _land(self, held: Offloaded, leaf: Tensor, block: int) -> None:
+    def _land(self, entry: Offloaded, leaf: Tensor, block: int) -> None:
         """Take a gradient off the device as soon as autograd has it."""
         gradient, leaf.grad = leaf.grad, None
         if gradient is None:
             return
         if gradient.layout != torch.strided or gradient.requires_grad:
-            raise RuntimeError(f"offload: the gradient of {held.name} is sparse, or part of a graph")
+            raise RuntimeError(f"offload: the gradient of {entry.name} is sparse, or part of a graph")
         self._follow()
         if self._copies is None:
-            self._add(held, gradient)
+            self._add(entry, gradient)
             return
-        staged = self._staged(held, block, gradient)
+        staged = self._staged(entry, block, gradient)
         self._copies.wait_stream(torch.cuda.current_stream(self.device))
         with torch.cuda.stream(self._copies):
             staged.copy_(gradient, non_blocking=True)
             copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
             copied.record()
-        self._landing.append((held, gradient, staged, copied))
+        self._landing.append((entry, gradient, staged, copied))
 
-    def _staged(self, held: Offloaded, block: int, gradient: Tensor) -> Tensor:
+    def _staged(self, entry: Offloaded, block: int, gradient: Tensor) -> Tensor:
         """Return a parameter's place in the pinned buffer, which has room for the gradients of one block."""
         if self._staging is None:
-            room = max(self.block_bytes) + 16 * max(len(each) for each in self._blocks)
+            room = max(self.block_bytes) + 16 * max(len(block) for block in self._blocks)
             self._staging = torch.empty(room, dtype=torch.uint8, pin_memory=True)
-        before = self._blocks[block][: self._blocks[block].index(held)]
-        start = sum(-(-each.bytes // 16) * 16 for each in before)
+        before = self._blocks[block][: self._blocks[block].index(entry)]
+        start = sum(-(-entry.bytes // 16) * 16 for entry in before)
         size = gradient.numel() * gradient.element_size()
         return self._staging[start : start + size].view(gradient.dtype).view(gradient.shape)
 
     def _collect(self) -> None:
         """Add the gradients that have come to the host, and free them on the device."""
-        for held, _, staged, copied in self._landing:
+        for entry, _, staged, copied in self._landing:
             copied.synchronize()
-            self._add(held, staged.clone())
+            self._add(entry, staged.clone())
         self._landing.clear()
 
-    def _add(self, held: Offloaded, gradient: Tensor) -> None:
-        if len(held.leaves) == 1:
-            _accumulate(held.host, gradient)
+    def _add(self, entry: Offloaded, gradient: Tensor) -> None:
+        if len(entry.leaves) == 1:
+            _accumulate(entry.host, gradient)
         else:
-            held.sum_of_pass = gradient if held.sum_of_pass is None else held.sum_of_pass.add_(gradient)
+            entry.sum_of_pass = gradient if entry.sum_of_pass is None else entry.sum_of_pass.add_(gradient)
 
     # ---- the end, and a check
 
     def forget(self) -> None:
         """Copy every parameter again before it is used: somebody wrote to the host's copies."""
-        for held in self._held.values():
-            held.version = -1
+        for entry in self._held.values():
+            entry.version = -1
 
     def close(self) -> None:
         """Bring all parameters and gradients back to the device, and take the hooks away."""
-        for each in reversed(self.at_end):
-            each()
+        for callback in reversed(self.at_end):
+            callback()
         self._collect()
-        for held, parameter in self._own.items():
-            self._fetch(held)
-            self._await(held)
-            if held.host.grad is not None:
-                parameter.grad = held.host.grad.to(self.device)
+        for entry, parameter in self._own.items():
+            self._fetch(entry)
+            self._await(entry)
+            if entry.host.grad is not None:
+                parameter.grad = entry.host.grad.to(self.device)
 
     @contextmanager
     def watch(self) -> Iterator[None]:
@@ -329,16 +333,16 @@ class Streamed:
 
         Without it such an operator fails too, but some of them with a segmentation fault.
         """
-        with _Watch({held.storage._cdata: held.name for held in self._held.values()}):
+        with _Watch({entry.storage._cdata: entry.name for entry in self._held.values()}):
             yield
 
 
 def _forgetting(streamed: Streamed) -> Callable[..., None]:
     """Return what is called after a step of any optimizer: what the device holds may be old."""
-    found = ref(streamed)
+    reference = ref(streamed)
 
     def forget(*_: Any) -> None:
-        if (streamed := found()) is not None:
+        if (streamed := reference()) is not None:
             streamed.forget()
 
     return forget
@@ -360,10 +364,10 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._names = names
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        for each in tree_leaves((args, kwargs or {})):
-            if isinstance(each, Tensor) and each.layout == torch.strided and each.device.type != "meta":
-                storage = each.untyped_storage()
-                if each.numel() and not storage.nbytes() and func is not torch.ops.aten.detach.default:
+        for leaf in tree_leaves((args, kwargs or {})):
+            if isinstance(leaf, Tensor) and leaf.layout == torch.strided and leaf.device.type != "meta":
+                storage = leaf.untyped_storage()
+                if leaf.numel() and not storage.nbytes() and func is not torch.ops.aten.detach.default:
                     name = self._names.get(storage._cdata, "a tensor")
                     raise RuntimeError(f"{func} reads {name}, which is in main memory: its block was not entered")
         return func(*args, **(kwargs or {}))

@@ -21,20 +21,23 @@ def stream_modules(
     Every trainable parameter belongs to a block; frozen parameters and buffers stay on the device.
     """
     chosen = list(dict.fromkeys(_owners(module) if blocks is None else blocks))
-    names = {each: name for name, each in module.named_modules()}
+    names = {child: name for name, child in module.named_modules()}
     _refuse_nested(chosen, names)
-    inside = {id(each) for block in chosen for each in block.parameters()}
+    inside = {id(parameter) for block in chosen for parameter in block.parameters()}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad and id(parameter) not in inside:
             raise ValueError(f"offload: parameter {name} is in no block")
-    named = {each: name for name, each in module.named_parameters()}
-    listed = [list(dict.fromkeys(each for each in block.parameters() if each.requires_grad)) for block in chosen]
-    where = torch.device(device)
+    named = {parameter: name for name, parameter in module.named_parameters()}
+    listed = [
+        list(dict.fromkeys(parameter for parameter in block.parameters() if parameter.requires_grad))
+        for block in chosen
+    ]
+    target = torch.device(device)
     # all modules of each block that hold a parameter, before leaves take its place
-    places = [[(each, name, own) for each in block.modules() for name, own in each._parameters.items()]
+    positions = [[(holder, name, own) for holder in block.modules() for name, own in holder._parameters.items()]
               for block in chosen]  # fmt: skip
-    streamed = Streamed([[(named[each], each) for each in block] for block in listed], where)
-    _move_others(module, where)
+    streamed = Streamed([[(named[parameter], parameter) for parameter in block] for block in listed], target)
+    _move_others(module, target)
     running: list[int] = []
 
     def before(number: int) -> None:
@@ -50,50 +53,52 @@ def stream_modules(
         streamed.leave(number, output)
 
     for number, block in enumerate(chosen):
-        for each, leaf in zip(listed[number], streamed.leaves(number), strict=True):
-            for holder, name, own in places[number]:
-                if own is each and leaf is not each:
+        for original, leaf in zip(listed[number], streamed.leaves(number), strict=True):
+            for holder, name, own in positions[number]:
+                if own is original and leaf is not original:
                     holder._parameters[name] = leaf
                     streamed.at_end.append(partial(holder._parameters.__setitem__, name, own))
         hooks = (
             block.register_forward_pre_hook(lambda *_, number=number: before(number)),
             # also after an exception: checkpointing ends a recomputation with one
-            block.register_forward_hook(lambda *found, number=number: after(number, found[-1]), always_call=True),
+            block.register_forward_hook(
+                lambda *arguments, number=number: after(number, arguments[-1]), always_call=True
+            ),
         )
-        streamed.at_end += [each.remove for each in hooks]
+        streamed.at_end += [hook.remove for hook in hooks]
     _keep_state_dict(module, streamed)
     return streamed
 
 
 def _owners(module: nn.Module) -> Iterator[nn.Module]:
     """Yield the modules that have trainable parameters of their own."""
-    for each in module.modules():
-        if any(own is not None and own.requires_grad for own in each._parameters.values()):
-            yield each
+    for child in module.modules():
+        if any(own is not None and own.requires_grad for own in child._parameters.values()):
+            yield child
 
 
 def _refuse_nested(blocks: list[nn.Module], names: dict[nn.Module, str]) -> None:
     inside = {block: set(block.modules()) for block in blocks}
-    for one, other in combinations(blocks, 2):
-        if inside[one] & inside[other]:
+    for first, second in combinations(blocks, 2):
+        if inside[first] & inside[second]:
             raise ValueError(
-                f"offload: blocks {names.get(one)!r} and {names.get(other)!r} share a module: "
+                f"offload: blocks {names.get(first)!r} and {names.get(second)!r} share a module: "
                 "choose blocks that lie beside each other"
             )
 
 
 def _move_others(module: nn.Module, device: torch.device) -> None:
     """Move what is not streamed to the device."""
-    for each in [*module.parameters(), *module.buffers()]:
-        if not each.requires_grad:
-            each.data = each.data.to(device)
+    for tensor in [*module.parameters(), *module.buffers()]:
+        if not tensor.requires_grad:
+            tensor.data = tensor.data.to(device)
 
 
 def _keep_state_dict(module: nn.Module, streamed: Streamed) -> None:
     """Let `state_dict()` give the values on the host, and refuse to load into a device that has none."""
-    known = streamed.hosts()
-    hosts = {name: known[id(each)] for name, each in module.named_parameters(remove_duplicate=False)
-             if each.requires_grad}  # fmt: skip
+    hosts_by_id = streamed.hosts()
+    hosts = {name: hosts_by_id[id(parameter)] for name, parameter in module.named_parameters(remove_duplicate=False)
+             if parameter.requires_grad}  # fmt: skip
 
     def filled(_: nn.Module, state: dict[str, Any], prefix: str, *__: Any) -> None:
         for name, host in hosts.items():
@@ -134,24 +139,26 @@ def stream_graph(
     A block is one operator, as a plan counts. One that reads a view of a parameter, which another operator made, is a
     block too.
     """
-    where = torch.device(device)
+    target = torch.device(device)
     read, _ = parameters_read(stage)
     blocks = [node for node in stage.graph.nodes if node.op == "call_function" and read.get(node)]
     if not blocks:
         return None
-    parameters = {each: attribute(stage, str(each.target)) for node in blocks for each in read[node]}
-    listed = [[(str(each.target), parameters[each]) for each in read[node]] for node in blocks]
-    streamed = Streamed(listed, where, training)
-    _move_others(stage, where)
+    parameters = {source: attribute(stage, str(source.target)) for node in blocks for source in read[node]}
+    listed = [[(str(source.target), parameters[source]) for source in read[node]] for node in blocks]
+    streamed = Streamed(listed, target, training)
+    _move_others(stage, target)
     for number, node in enumerate(blocks):
-        leaves = dict(zip(dict.fromkeys(parameters[each] for each in read[node]), streamed.leaves(number), strict=True))
+        leaves = dict(
+            zip(dict.fromkeys(parameters[source] for source in read[node]), streamed.leaves(number), strict=True)
+        )
         _insert(stage, node.prev, f"offload_enter_{number}", partial(streamed.enter, number))
         _insert(stage, node, f"offload_leave_{number}", partial(streamed.leave, number), node)
-        for each in read[node]:
-            leaf = leaves[parameters[each]]
-            if each in node.all_input_nodes and leaf is not parameters[each]:
-                made = _insert(stage, node.prev, f"offload_leaf_{number}_{each.name}", lambda leaf=leaf: leaf)
-                node.replace_input_with(each, made)
+        for source in read[node]:
+            leaf = leaves[parameters[source]]
+            if source in node.all_input_nodes and leaf is not parameters[source]:
+                replacement = _insert(stage, node.prev, f"offload_leaf_{number}_{source.name}", lambda leaf=leaf: leaf)
+                node.replace_input_with(source, replacement)
     stage.recompile()
     return streamed
 
@@ -173,16 +180,18 @@ def parameters_read(
     views: dict[fx.Node, list[fx.Node]] = {}
     for node in stage.graph.nodes:
         if node.op == "get_attr":
-            found = attribute(stage, str(node.target))
-            if isinstance(found, nn.Parameter) and (frozen or found.requires_grad):
+            value = attribute(stage, str(node.target))
+            if isinstance(value, nn.Parameter) and (frozen or value.requires_grad):
                 views[node] = [node]
         elif node.op == "call_function":
             for changed in writes(node):
                 if changed in views:
-                    what = f"{node.name} changes parameter {views[changed][0].target}"
-                    raise ValueError(f"{what}: it can be neither streamed nor divided")
-            reads[node] = list(dict.fromkeys(each for given in node.all_input_nodes for each in views.get(given, [])))
-            shared = [each for given in shared_with(node) for each in views.get(given, [])]
+                    reason = f"{node.name} changes parameter {views[changed][0].target}"
+                    raise ValueError(f"{reason}: it can be neither streamed nor divided")
+            reads[node] = list(
+                dict.fromkeys(parameter for source in node.all_input_nodes for parameter in views.get(source, []))
+            )
+            shared = [parameter for source in shared_with(node) for parameter in views.get(source, [])]
             if shared:
                 views[node] = list(dict.fromkeys(shared))
     return reads, views

@@ -49,12 +49,12 @@ def run_plan(plan: Path | str | Mapping[str, Any]) -> RunPlan:
             raise RequestError(
                 "auto_parallel.idle_replicas", stage=number, replicas=replicas, micro_batches=micro_batches
             )
-    seen: set[str] = set()
+    assigned: set[str] = set()
     for number, (names, *_) in enumerate(stages):
         for name_ in names:
-            if name_ in seen:
+            if name_ in assigned:
                 raise reader.refuse(f"stages[{number}].operators", "duplicate", name=name_)
-            seen.add(name_)
+            assigned.add(name_)
     operators, replicas_, recompute, offload = zip(*stages, strict=True)
     return RunPlan(operators, replicas_, recompute, offload, micro_batches)
 
@@ -63,8 +63,8 @@ def recomputing(plan: RunPlan, traced: Traced | ModuleChain) -> RunPlan:
     """Return a plan in which each stage with operators inside `torch.utils.checkpoint` recomputes."""
     if isinstance(traced, ModuleChain):
         return plan
-    stages = {plan.stage_of[each] for each in traced.checkpointed}
-    return replace(plan, recompute=tuple(each or at in stages for at, each in enumerate(plan.recompute)))
+    stages = {plan.stage_of[name] for name in traced.checkpointed}
+    return replace(plan, recompute=tuple(flag or at in stages for at, flag in enumerate(plan.recompute)))
 
 
 def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...], int, bool, bool]:
@@ -75,7 +75,7 @@ def _stage(reader: FieldReader, row: object, field: str) -> tuple[tuple[str, ...
     names = reader.listing(value["operators"], f"{field}.operators")
     if not names:
         raise reader.refuse(f"{field}.operators", "empty")
-    operators = tuple(reader.name(each, f"{field}.operators[{at}]") for at, each in enumerate(names))
+    operators = tuple(reader.name(name, f"{field}.operators[{at}]") for at, name in enumerate(names))
     replicas = _whole(reader, value["replicas"], f"{field}.replicas")
     return operators, replicas, value.get("recompute") is True, value.get("offload") is True
 

@@ -72,7 +72,7 @@ def check_modules(plan: RunPlan, inputs: Inputs, schedule: str, *, compiler: boo
 
 def check_loss(loss: object) -> None:
     """Raise RequestError for a loss that is trained itself."""
-    if isinstance(loss, nn.Module) and any(each.requires_grad for each in loss.parameters()):
+    if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
         raise RequestError("auto_parallel.trained_loss", name=type(loss).__name__)
 
 
@@ -128,8 +128,8 @@ def chunks_of(plan: RunPlan, world: int, schedule: str, *, compiler: bool, shard
         raise RequestError(
             "auto_parallel.interleaved_stages", schedule=schedule, stages=stages, replicas=replicas, given=world
         )
-    each = plan.micro_batches // replicas
-    if plan.micro_batches % replicas or not rounds_fit(processes, each):
+    share = plan.micro_batches // replicas
+    if plan.micro_batches % replicas or not rounds_fit(processes, share):
         raise RequestError(
             "auto_parallel.interleaved_micro_batches", schedule=schedule, micro_batches=plan.micro_batches,
             replicas=replicas, processes=processes,

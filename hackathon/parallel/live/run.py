@@ -21,7 +21,7 @@ def passes(layout: Layout, rank: int, micro_batches: int, schedule: str) -> list
     stage, replica = layout.place(rank)
     warm_up = warm_ups(layout.replicas)[stage] if schedule == "1f1b" else micro_batches
     order = rank_order(warm_up, replica, layout.replicas[stage], micro_batches)
-    return order if schedule == "1f1b" else sorted(order, key=lambda each: (not each[0], each[1]))
+    return order if schedule == "1f1b" else sorted(order, key=lambda step: (not step[0], step[1]))
 
 
 StagePass = tuple[str, int, int]
@@ -67,7 +67,7 @@ class Pipeline:
         self, stages: Sequence[RankStage], links: Links, exchange: Messenger, schedule: str = "1f1b"
     ) -> None:  # fmt: skip
         self.links, self.exchange, self.schedule = links, exchange, schedule
-        self.stages = {each.part.number: each for each in stages}
+        self.stages = {stage.part.number: stage for stage in stages}
         self._replicas = exchange.layout.ranks([exchange.layout.place(exchange.rank)[0]])
 
     @property
@@ -90,7 +90,7 @@ class Pipeline:
         for at, (kind, number, micro_batch) in enumerate(order):
             now = coming
             coming = self._begin(order[at + 1]) if at + 1 < len(order) else []
-            tensors = [self.exchange.wait(each) for each in now]
+            tensors = [self.exchange.wait(message) for message in now]
             stage = self.stages[number]
             part = stage.part
             if kind == FORWARD:
@@ -105,11 +105,11 @@ class Pipeline:
                 stage.backward_weight(micro_batch)
             else:
                 gradients: list[torch.Tensor | None] = [*_summed(part.sends, now, tensors)]
-                gradients += [gradient(each) for each in results.pop((number, micro_batch))]
+                gradients += [gradient(loss) for loss in results.pop((number, micro_batch))]
                 backward = stage.backward_input if kind == INPUT else stage.backward
                 with self.exchange.together(self._replicas):
-                    made = backward(micro_batch, gradients)
-                self._send_back(part, made, micro_batch)
+                    input_gradients = backward(micro_batch, gradients)
+                self._send_back(part, input_gradients, micro_batch)
             self.exchange.tidy()
         self.exchange.finish()
         return losses
@@ -118,26 +118,26 @@ class Pipeline:
         self, parts: Sequence[StagePart], links: Links, micro_batches: Sequence[Sequence[Any]]
     ) -> list[dict[int, list[torch.Tensor]]]:
         """Run an evaluation; return, for each micro-batch, the results of the stages that this rank ran for it."""
-        made: list[dict[int, list[torch.Tensor]]] = []
+        results: list[dict[int, list[torch.Tensor]]] = []
         layout = self.exchange.layout
         for micro_batch, leaves in enumerate(micro_batches):
-            made.append({})
+            results.append({})
             for number, stage in self.stages.items():
                 if layout.rank(number, micro_batch) != self.exchange.rank:
                     continue
                 part = parts[number]
                 coming = [self._receive(links, v, v.sender, micro_batch, number, True) for v in part.receives]
-                tensors = [self.exchange.wait(each) for each in coming]
+                tensors = [self.exchange.wait(message) for message in coming]
                 outputs = stage.infer(micro_batch, part, [leaves[leaf] for leaf in part.inputs], tensors)
                 self._send(part.sends, outputs, micro_batch, links)
-                made[-1][number] = outputs[len(part.sends) :]
+                results[-1][number] = outputs[len(part.sends) :]
                 self.exchange.tidy()
         self.exchange.finish()
-        return made
+        return results
 
-    def _begin(self, each: StagePass) -> list[Received]:
+    def _begin(self, step: StagePass) -> list[Received]:
         """Begin to receive what a pass needs; gradients from the latest stage first."""
-        kind, number, micro_batch = each
+        kind, number, micro_batch = step
         part = self.stages[number].part
         if kind == FORWARD:
             return [self._receive(self.links, v, v.sender, micro_batch, number, True) for v in part.receives]
@@ -165,14 +165,14 @@ class Pipeline:
     def _send_back(self, part: StagePart, gradients: Sequence[torch.Tensor | None], micro_batch: int) -> None:
         for value, gradient in zip(part.receives, gradients, strict=True):
             if value.gradient:
-                made = (
+                tensor = (
                     torch.zeros(value.shape, dtype=value.dtype, device=self.exchange.device)
                     if gradient is None
                     else gradient
                 )
                 tag = self.links.tag(value, part.number, micro_batch, forward=False)
                 self.exchange.send(
-                    value, made, self.exchange.layout.rank(value.sender, micro_batch), tag, forward=False
+                    value, tensor, self.exchange.layout.rank(value.sender, micro_batch), tag, forward=False
                 )
 
 
@@ -180,8 +180,8 @@ def _summed(
     sends: Sequence[Value], coming: Sequence[Received], tensors: Sequence[torch.Tensor]
 ) -> list[torch.Tensor | None]:
     """Return the gradient of each value: its readers' added, the latest stage's first, as autograd adds them."""
-    found: dict[str, torch.Tensor] = {}
-    for each, tensor in zip(coming, tensors, strict=True):
-        name = each.value.name
-        found[name] = found[name] + tensor if name in found else tensor
-    return [found.get(value.name) for value in sends]
+    sums: dict[str, torch.Tensor] = {}
+    for message, tensor in zip(coming, tensors, strict=True):
+        name = message.value.name
+        sums[name] = sums[name] + tensor if name in sums else tensor
+    return [sums.get(value.name) for value in sends]

@@ -85,18 +85,18 @@ def draws(node: fx.Node, module: torch.nn.Module) -> bool:
     target = node.target
     if isinstance(target, torch._ops.OpOverload):
         return torch.Tag.nondeterministic_seeded in target.tags and not _is_off(node)
-    inner = [getattr(module, str(each.target), None) for each in node.all_input_nodes if each.op == "get_attr"]
+    inner = [getattr(module, str(source.target), None) for source in node.all_input_nodes if source.op == "get_attr"]
     return any(
-        draws(each, part) for part in inner if isinstance(part, fx.GraphModule) for each in part.graph.nodes
-        if each.op == "call_function"
+        draws(operator, part) for part in inner if isinstance(part, fx.GraphModule) for operator in part.graph.nodes
+        if operator.op == "call_function"
     )  # fmt: skip
 
 
 def _is_off(node: fx.Node) -> bool:
-    places = _DROPOUT.get(str(node.target))
-    if places is None:
+    positions = _DROPOUT.get(str(node.target))
+    if positions is None:
         return False
-    probability, training = places
-    given = node.args[probability] if probability < len(node.args) else node.kwargs.get("dropout_p", 0.0)
+    probability, training = positions
+    chance = node.args[probability] if probability < len(node.args) else node.kwargs.get("dropout_p", 0.0)
     off = training is not None and training < len(node.args) and node.args[training] is False
-    return bool(off or given == 0)
+    return bool(off or chance == 0)

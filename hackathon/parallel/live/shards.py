@@ -38,40 +38,45 @@ class Shards:
 
         assert isinstance(part.module, fx.GraphModule)
         self._exchange, self._ranks = exchange, ranks
-        named = {name: each for name, each in mine.items() if isinstance(each, nn.Parameter)}
-        read = {id(each) for each in part.module.parameters()}
-        leaving = {id(each) for each in leaves_stage(part.module)}
-        types = [each.dtype for each in named.values() if id(each) in read]
-        common = max(types, key=lambda each: (types.count(each), str(each)), default=None)
+        named = {name: tensor for name, tensor in mine.items() if isinstance(tensor, nn.Parameter)}
+        read = {id(parameter) for parameter in part.module.parameters()}
+        leaving = {id(parameter) for parameter in leaves_stage(part.module)}
+        types = [parameter.dtype for parameter in named.values() if id(parameter) in read]
+        common = max(types, key=lambda dtype: (types.count(dtype), str(dtype)), default=None)
         """Of the parameters; FSDP2 gathers those of one type together."""
         divided = {
-            name: each for name, each in named.items()
-            if id(each) in read and name not in tied and id(each) not in leaving and is_shardable(each)
-            and each.dtype == common
+            name: parameter for name, parameter in named.items()
+            if id(parameter) in read and name not in tied and id(parameter) not in leaving and is_shardable(parameter)
+            and parameter.dtype == common
         }  # fmt: skip
-        kept = {id(each) for each in divided.values()}
-        blocks = in_blocks(part.module, [each for each in named.values() if id(each) not in kept])
+        divided_ids = {id(parameter) for parameter in divided.values()}
+        blocks = in_blocks(part.module, [parameter for parameter in named.values() if id(parameter) not in divided_ids])
         mesh = exchange.mesh(ranks)
-        ignored = {each for each in blocks.module.parameters() if id(each) not in kept}
+        ignored = {parameter for parameter in blocks.module.parameters() if id(parameter) not in divided_ids}
         before = _places(blocks.module)
-        for each in [*blocks.blocks, blocks.module]:
-            made: Any = fully_shard(each, mesh=mesh, reshard_after_forward=True, ignored_params=ignored)
-            made.set_gradient_divide_factor(1.0)  # a sum, as over replicas without it
-            made.set_force_sum_reduction_for_comms(True)
+        for block in [*blocks.blocks, blocks.module]:
+            fsdp_module: Any = fully_shard(block, mesh=mesh, reshard_after_forward=True, ignored_params=ignored)
+            fsdp_module.set_gradient_divide_factor(1.0)  # a sum, as over replicas without it
+            fsdp_module.set_force_sum_reduction_for_comms(True)
         # an operator in place stays in the block of the tensor that it changes: the hooks are not lost
         warnings.filterwarnings("ignore", message="FSDP2-wrapped module .* returned a view tensor")
         self.module: nn.Module = blocks.module
         """Runs a pass of the stage."""
-        self.is_mixed = any(each.requires_grad for each in ignored)
+        self.is_mixed = any(parameter.requires_grad for parameter in ignored)
         """Whether some parameters that the stage trains stay whole."""
         after = _places(blocks.module)
-        new = {id(each): after[place] for place, each in before.items()}
-        self.parameters: dict[str, nn.Parameter] = {name: new[id(each)] for name, each in sorted(divided.items())}
+        new = {id(parameter): after[position] for position, parameter in before.items()}
+        self.parameters: dict[str, nn.Parameter] = {
+            name: new[id(parameter)] for name, parameter in sorted(divided.items())
+        }
         """Those that are divided, by canonical name; each knows its whole shape and this rank's rows."""
 
     def gathered(self) -> dict[str, nn.Parameter]:
         """Return the divided parameters, whole. All replicas of the stage call this."""
-        return {name: nn.Parameter(self.whole(each), requires_grad=False) for name, each in self.parameters.items()}
+        return {
+            name: nn.Parameter(self.whole(parameter), requires_grad=False)
+            for name, parameter in self.parameters.items()
+        }
 
     def whole(self, tensor: torch.Tensor) -> torch.Tensor:
         """Return a tensor whole that is divided, others as they are. All replicas of the stage call this."""
@@ -91,21 +96,22 @@ def rows(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to_local() if is_divided(tensor) else tensor  # type: ignore[attr-defined]
 
 
-def divided_as(whole: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+def divided_as(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """Return a tensor that all replicas hold whole, divided as another is."""
     from torch.distributed.tensor import distribute_tensor
 
     assert is_divided(like)
-    place = like.to_local().device  # type: ignore[attr-defined]
+    device = like.to_local().device  # type: ignore[attr-defined]
     mesh, placements = like.device_mesh, like.placements  # type: ignore[attr-defined]
-    return distribute_tensor(whole.detach().to(place), mesh, placements, src_data_rank=None)
+    return distribute_tensor(tensor.detach().to(device), mesh, placements, src_data_rank=None)
 
 
 def _places(module: nn.Module) -> dict[tuple[str, str], Any]:
     """Return where parameters are: path of the module and name → the parameter."""
     return {
-        (path, name): each
-        for path, owner in module.named_modules() for name, each in owner._parameters.items() if each is not None
+        (path, name): parameter
+        for path, owner in module.named_modules()
+        for name, parameter in owner._parameters.items() if parameter is not None
     }  # fmt: skip
 
 
@@ -120,19 +126,21 @@ class ShardBlocks:
     blocks: tuple[fx.GraphModule, ...]
 
 
-def in_blocks(stage: fx.GraphModule, whole: Collection[nn.Parameter] = ()) -> ShardBlocks:
-    """Return a stage in blocks with the same inputs and outputs. `whole`: parameters that no block may hold."""
+def in_blocks(stage: fx.GraphModule, undivided: Collection[nn.Parameter] = ()) -> ShardBlocks:
+    """Return a stage in blocks with the same inputs and outputs. `undivided`: parameters that no block may hold."""
     read, _ = parameters_read(stage, frozen=True)
     nodes = [node for node in stage.graph.nodes if node.op == "call_function"]
-    starts = _starts(stage, nodes, {node: [_tensor(stage, each) for each in found] for node, found in read.items()})
+    starts = _starts(
+        stage, nodes, {node: [_tensor(stage, source) for source in sources] for node, sources in read.items()}
+    )
     block_of: dict[fx.Node, int] = {}
     for number, (start, end) in enumerate(pairwise([*starts, len(nodes)])):
         block_of |= dict.fromkeys(nodes[start:end], number)
     readers: dict[int, set[int]] = {}
-    for node, found in read.items():
-        for each in found:
-            readers.setdefault(id(_tensor(stage, each)), set()).add(block_of[node])
-    outside = {id(each) for each in whole} | {each for each, found in readers.items() if len(found) > 1}
+    for node, sources in read.items():
+        for source in sources:
+            readers.setdefault(id(_tensor(stage, source)), set()).add(block_of[node])
+    outside = {id(parameter) for parameter in undivided} | {key for key, numbers in readers.items() if len(numbers) > 1}
     return _built(stage, nodes, block_of, outside)
 
 
@@ -143,45 +151,45 @@ def leaves_stage(stage: fx.GraphModule) -> list[nn.Parameter]:
     """
     _, views = parameters_read(stage, frozen=True)
     output = next(node for node in stage.graph.nodes if node.op == "output")
-    return [_tensor(stage, each) for node in output.all_input_nodes for each in views.get(node, [])]
+    return [_tensor(stage, source) for node in output.all_input_nodes for source in views.get(node, [])]
 
 
 def _tensor(stage: fx.GraphModule, node: fx.Node) -> nn.Parameter:
-    found = attribute(stage, str(node.target))
-    assert isinstance(found, nn.Parameter)
-    return found
+    parameter = attribute(stage, str(node.target))
+    assert isinstance(parameter, nn.Parameter)
+    return parameter
 
 
 def _starts(stage: fx.GraphModule, nodes: Sequence[fx.Node], read: dict[fx.Node, list[nn.Parameter]]) -> list[int]:
     """Return the positions at which blocks begin."""
     legal = _legal(stage, nodes)
-    sizes = {id(each): each.nbytes for found in read.values() for each in found}
+    sizes = {id(parameter): parameter.nbytes for parameters in read.values() for parameter in parameters}
     most = sum(sizes.values()) / PIECES
-    starts, held, bytes_ = [0], set[int](), 0
+    starts, current, bytes_ = [0], set[int](), 0
     for at, node in enumerate(nodes):
-        new = {id(each) for each in read.get(node, [])} - held
-        more = sum(sizes[each] for each in new)
+        new = {id(parameter) for parameter in read.get(node, [])} - current
+        more = sum(sizes[key] for key in new)
         if more and bytes_ and bytes_ + more > most:
-            found = [each for each in legal if starts[-1] < each <= at]
-            if found:
-                starts.append(found[-1])
-                held, bytes_ = set(), 0
-                for each in (each for node in nodes[found[-1] : at] for each in read.get(node, [])):
-                    bytes_ += sizes[id(each)] * (id(each) not in held)
-                    held.add(id(each))
-                new = {id(each) for each in read.get(node, [])} - held
-                more = sum(sizes[each] for each in new)
-        held |= new
+            cuts = [cut for cut in legal if starts[-1] < cut <= at]
+            if cuts:
+                starts.append(cuts[-1])
+                current, bytes_ = set(), 0
+                for tensor in (tensor for node in nodes[cuts[-1] : at] for tensor in read.get(node, [])):
+                    bytes_ += sizes[id(tensor)] * (id(tensor) not in current)
+                    current.add(id(tensor))
+                new = {id(parameter) for parameter in read.get(node, [])} - current
+                more = sum(sizes[key] for key in new)
+        current |= new
         bytes_ += more
     return starts
 
 
 def _legal(stage: fx.GraphModule, nodes: Sequence[fx.Node]) -> list[int]:
     """Return the positions at which a block may begin: nothing glued is parted, nor an operator from its seed."""
-    place = {node.name: at for at, node in enumerate(nodes)}
+    numbers = {node.name: at for at, node in enumerate(nodes)}
     closed = {at + 1 for at, node in enumerate(nodes) if node.target is seeds.seed_operator}
     for group in glued_groups(stage.graph):
-        positions = [place[name] for name in group]
+        positions = [numbers[name] for name in group]
         closed.update(range(min(positions) + 1, max(positions) + 1))
     return [at for at in range(1, len(nodes)) if at not in closed]
 
@@ -189,7 +197,7 @@ def _legal(stage: fx.GraphModule, nodes: Sequence[fx.Node]) -> list[int]:
 def _built(
     stage: fx.GraphModule, nodes: Sequence[fx.Node], block_of: dict[fx.Node, int], outside: set[int]
 ) -> ShardBlocks:
-    place = {node: at for at, node in enumerate(stage.graph.nodes)}
+    numbers = {node: at for at, node in enumerate(stage.graph.nodes)}
     graph = fx.Graph()
     values: dict[fx.Node, fx.Node] = {}
     attributes: dict[str, object] = {}
@@ -199,22 +207,22 @@ def _built(
     blocks = []
     for number in range(max(block_of.values(), default=-1) + 1):
         mine = [node for node in nodes if block_of[node] == number]
-        needed = {each for node in mine for each in node.all_input_nodes if block_of.get(each) != number}
+        needed = {source for node in mine for source in node.all_input_nodes if block_of.get(source) != number}
         inner = fx.Graph()
         copies: dict[fx.Node, fx.Node] = {}
-        given: list[fx.Node] = []
+        arguments: list[fx.Node] = []
         root: dict[str, object] = {}
-        for node in sorted(needed, key=place.__getitem__):
+        for node in sorted(needed, key=numbers.__getitem__):
             if node.op != "get_attr":
-                given.append(node)
-            elif id(found := attribute(stage, str(node.target))) in outside:
-                attributes[str(node.target)] = found
-                given.append(node)
+                arguments.append(node)
+            elif id(value := attribute(stage, str(node.target))) in outside:
+                attributes[str(node.target)] = value
+                arguments.append(node)
                 if node not in values:
                     values[node] = graph.get_attr(str(node.target))
-        for node in given:
+        for node in arguments:
             copies[node] = inner.placeholder(node.name)
-        for node in sorted(needed - set(given), key=place.__getitem__):
+        for node in sorted(needed - set(arguments), key=numbers.__getitem__):
             root[str(node.target)] = attribute(stage, str(node.target))
             copies[node] = inner.create_node("get_attr", str(node.target), name=node.name)
         for node in mine:
@@ -224,7 +232,7 @@ def _built(
         block = fx.GraphModule(root, inner)
         attributes[f"block_{number}"] = block
         blocks.append(block)
-        called = graph.create_node("call_module", f"block_{number}", tuple(values[node] for node in given))
+        called = graph.create_node("call_module", f"block_{number}", tuple(values[node] for node in arguments))
         for at, node in enumerate(leaving):
             values[node] = graph.call_function(operator.getitem, (called, at))
     output = next(node for node in stage.graph.nodes if node.op == "output")

@@ -25,9 +25,9 @@ class Skeleton:
         memo: dict[int, Any] = {}
         for _, tensor in named_state(model):
             if id(tensor) not in memo:
-                made = self._like(tensor)
+                fake = self._like(tensor)
                 parameter = isinstance(tensor, nn.Parameter)
-                memo[id(tensor)] = nn.Parameter(made, tensor.requires_grad) if parameter else made
+                memo[id(tensor)] = nn.Parameter(fake, tensor.requires_grad) if parameter else fake
         self.model: nn.Module = copy.deepcopy(model, memo)
 
     def _like(self, tensor: torch.Tensor, device: torch.device | str = "cpu") -> torch.Tensor:
@@ -37,13 +37,13 @@ class Skeleton:
     def trace(self, args: Sequence[Any], kwargs: Mapping[str, Any], target: Any, *, training: bool) -> Traced:
         """Return the graph for inputs of these shapes: in training of the loss, for evaluation of the output."""
         inputs = (tuple(args), dict(kwargs), target)
-        fakes = pytree.tree_map(lambda each: self._like(each) if isinstance(each, torch.Tensor) else each, inputs)
+        fakes = pytree.tree_map(lambda leaf: self._like(leaf) if isinstance(leaf, torch.Tensor) else leaf, inputs)
         with self._mode:
             return traced_mode(self.model, fakes, self._loss, training=training)
 
     def flops(self, traced: Traced, leaves: Sequence[Any]) -> float:
         """Return the FLOP of a graph in a forward pass; those counted so far if an operator needs numbers to run."""
-        fakes = [self._like(each) if isinstance(each, torch.Tensor) else each for each in leaves]
+        fakes = [self._like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         counter = FlopCounterMode(display=False)
         with contextlib.suppress(Exception), self._mode, counter:
             torch.fx.Interpreter(traced.module).run(*fakes)
@@ -60,8 +60,8 @@ class Skeleton:
             """Runs the graph without numbers."""
 
             def get_attr(self, target: Any, args: Any, kwargs: Any) -> Any:
-                found = super().get_attr(target, args, kwargs)
-                return like(found, device) if isinstance(found, torch.Tensor) else found
+                value = super().get_attr(target, args, kwargs)
+                return like(value, device) if isinstance(value, torch.Tensor) else value
 
             def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
                 return super().call_function(target, moved(args, device), moved(kwargs, device))
@@ -72,7 +72,7 @@ class Skeleton:
                     recorded[n.name] = result
                 return result
 
-        fakes = [self._like(each, device) if isinstance(each, torch.Tensor) else each for each in leaves]
+        fakes = [self._like(leaf, device) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         with self._mode, torch.autocast(device.type, dtype):
             Record(traced.module).run(*fakes)
         return recorded

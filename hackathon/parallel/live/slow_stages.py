@@ -107,7 +107,7 @@ class SlowStages:
             key = f"{KEY}{rank}"
             more = self._store.get(key).decode() if self._store.check([key]) else ""
             if more:
-                suspects += [int(each) for each in more.split(",")]
+                suspects += [int(number) for number in more.split(",")]
             else:
                 ends.append(rank)
         return sorted(ends)

@@ -59,18 +59,18 @@ class SplitError(ValueError):
 
 def legal_cuts(traced: Traced) -> list[int]:
     """Return the positions in the list of operators before which the graph may be cut."""
-    place = {name: at for at, name in enumerate(traced.operators)}
+    position = {name: at for at, name in enumerate(traced.operators)}
     closed = [0] * (len(traced.operators) + 1)
     for group in traced.glued:
-        positions = [place[name] for name in group]
+        positions = [position[name] for name in group]
         closed[min(positions) + 1] += 1
         closed[max(positions) + 1] -= 1
-    found, depth = [], 0
+    cuts, depth = [], 0
     for at in range(1, len(traced.operators)):
         depth += closed[at]
         if not depth:
-            found.append(at)
-    return found
+            cuts.append(at)
+    return cuts
 
 
 def at_boundaries(traced: Traced, boundaries: Iterable[int]) -> dict[str, int]:
@@ -86,9 +86,9 @@ def at_boundaries(traced: Traced, boundaries: Iterable[int]) -> dict[str, int]:
 
 def check(traced: Traced, stage_of: Mapping[str, int]) -> None:
     """Raise SplitError unless each operator is in one stage, no tensor goes backwards and nothing glued is parted."""
-    known = set(traced.operators)
+    operators = set(traced.operators)
     for name in stage_of:
-        if name not in known:
+        if name not in operators:
             raise SplitError("unknown", name)
     for name in traced.operators:
         if name not in stage_of:
@@ -99,7 +99,7 @@ def check(traced: Traced, stage_of: Mapping[str, int]) -> None:
                 raise SplitError("glued", group[0], name)
     for node in traced.module.graph.nodes:
         for source in node.all_input_nodes:
-            if node.name in known and source.name in known and stage_of[source.name] > stage_of[node.name]:
+            if node.name in operators and source.name in operators and stage_of[source.name] > stage_of[node.name]:
                 raise SplitError("backwards", source.name, node.name)
 
 
@@ -121,18 +121,18 @@ def split(
 
 def carries_gradient(traced: Traced) -> set[str]:
     """Return the operators whose result may depend on a trainable parameter."""
-    found: set[fx.Node] = set()
+    nodes: set[fx.Node] = set()
     for node in traced.module.graph.nodes:
         if node.op == "get_attr":
             tensor = attribute(traced.module, str(node.target))
             if isinstance(tensor, torch.Tensor) and tensor.requires_grad:
-                found.add(node)
+                nodes.add(node)
         elif node.op == "call_function":
-            made = node.meta.get("val")
-            differentiable = not isinstance(made, torch.Tensor) or made.is_floating_point() or made.is_complex()
-            if differentiable and not _stops(node) and not found.isdisjoint(node.all_input_nodes):
-                found.add(node)
-    return {node.name for node in found}
+            value = node.meta.get("val")
+            differentiable = not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex()
+            if differentiable and not _stops(node) and not nodes.isdisjoint(node.all_input_nodes):
+                nodes.add(node)
+    return {node.name for node in nodes}
 
 
 def _stops(node: fx.Node) -> bool:
@@ -152,10 +152,10 @@ def _values(traced: Traced, stage_of: Mapping[str, int], metadata: Mapping[str, 
         readers = {stage_of[user.name] for user in node.users if user.op == "call_function"} - {mine}
         if not readers:
             continue
-        made = metadata.get(node.name, node.meta["val"])
-        shape, strides = tuple(made.shape), strides_on_the_way(made)
+        value = metadata.get(node.name, node.meta["val"])
+        shape, strides = tuple(value.shape), strides_on_the_way(value)
         values[node.name] = Value(
-            node.name, mine, tuple(sorted(readers)), shape, strides, made.dtype, node.name in carrying
+            node.name, mine, tuple(sorted(readers)), shape, strides, value.dtype, node.name in carrying
         )
     return values
 
@@ -191,9 +191,9 @@ def _part(
     inside = set(mine)
     leaves = flat_output(source)
     results = [at for at, leaf in enumerate(leaves) if leaf in inside]
-    needed = {each for node in mine for each in node.all_input_nodes if each not in inside}
-    place = {node: at for at, node in enumerate(source.nodes)}
-    ordered = sorted(needed, key=place.__getitem__)
+    needed = {argument for node in mine for argument in node.all_input_nodes if argument not in inside}
+    position = {node: at for at, node in enumerate(source.nodes)}
+    ordered = sorted(needed, key=position.__getitem__)
     graph = fx.Graph()
     copies: dict[fx.Node, fx.Node] = {}
     inputs, receives, state = [], [], []
@@ -209,12 +209,12 @@ def _part(
     for node in ordered:
         if node.op == "get_attr":
             target = str(node.target)
-            found = attribute(traced.module, target)
-            name = target if isinstance(found, nn.Module) else user_name(target)
-            root[name] = found
-            if isinstance(found, fx.GraphModule) and device is not None:
-                _move(found, device)
-            elif not isinstance(found, nn.Module):
+            constant = attribute(traced.module, target)
+            name = target if isinstance(constant, nn.Module) else user_name(target)
+            root[name] = constant
+            if isinstance(constant, fx.GraphModule) and device is not None:
+                _move(constant, device)
+            elif not isinstance(constant, nn.Module):
                 state.append(name)
             copies[node] = graph.create_node("get_attr", name, name=node.name)
     for node in mine:
@@ -225,8 +225,8 @@ def _part(
             _move_node(copy, device)
         copies[node] = copy
     sends = [values[node.name] for node in mine if node.name in values]
-    graph.output((*(copies[_named(mine, each.name)] for each in sends), *(copies[leaves[at]] for at in results)))
-    changed = {user_name(str(each.target)) for node in mine for each in writes(node) if each.op == "get_attr"}
+    graph.output((*(copies[_named(mine, value.name)] for value in sends), *(copies[leaves[at]] for at in results)))
+    changed = {user_name(str(target.target)) for node in mine for target in writes(node) if target.op == "get_attr"}
     return StagePart(
         number, fx.GraphModule(root, graph), tuple(node.name for node in mine), tuple(inputs), tuple(receives),
         tuple(sends), tuple(results), tuple(dict.fromkeys(state)), tuple(sorted(changed)),
@@ -236,7 +236,7 @@ def _part(
 
 def moved(value: Any, device: torch.device) -> Any:
     """Return the arguments of an operator with each device in them replaced."""
-    return fx.node.map_aggregate(value, lambda each: device if isinstance(each, torch.device) else each)
+    return fx.node.map_aggregate(value, lambda argument: device if isinstance(argument, torch.device) else argument)
 
 
 def _move_node(node: fx.Node, device: torch.device) -> None:
@@ -247,9 +247,9 @@ def _move(module: fx.GraphModule, device: torch.device) -> None:
     """Let a part of a graph that is a module of its own (under no_grad, say) make its tensors on a device."""
     for node in module.graph.nodes:
         _move_node(node, device)
-    for each in module.children():
-        if isinstance(each, fx.GraphModule):
-            _move(each, device)
+    for child in module.children():
+        if isinstance(child, fx.GraphModule):
+            _move(child, device)
     module.recompile()
 
 

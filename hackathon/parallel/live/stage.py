@@ -47,43 +47,45 @@ class RankStage:
         """Return what the stage sends, then its results, without their graph."""
         for value, tensor in zip(self.part.receives, received, strict=True):
             tensor.requires_grad_(value.gradient)
-        held = _Held(list(inputs), list(received))
-        outputs = self._pass(micro_batch, held)
+        state = _Held(list(inputs), list(received))
+        outputs = self._pass(micro_batch, state)
         if not self.recompute:
-            held.outputs = outputs
-        self._held[micro_batch] = held
+            state.outputs = outputs
+        self._held[micro_batch] = state
         self.most_held = max(self.most_held, len(self._held))
-        return [each.detach() for each in outputs]
+        return [output.detach() for output in outputs]
 
     def backward(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """Return the gradients of what the stage received, from those of what it sent and of its results."""
-        held = self._held.pop(micro_batch)
-        outputs, given = self._pairs(micro_batch, held, gradients)
+        state = self._held.pop(micro_batch)
+        outputs, output_gradients = self._pairs(micro_batch, state, gradients)
         if outputs:
-            torch.autograd.backward(outputs, given)
-        return [each.grad for each in held.received]
+            torch.autograd.backward(outputs, output_gradients)
+        return [tensor.grad for tensor in state.received]
 
     def backward_input(self, micro_batch: int, gradients: Sequence[torch.Tensor | None]) -> list[torch.Tensor | None]:
         """As `backward`, but leave the gradients of parameters to `backward_weight`."""
-        held = self._held[micro_batch]
-        outputs, given = self._pairs(micro_batch, held, gradients)
-        held.rest = DeferredWeights(outputs, given, [each for each in held.received if each.requires_grad])
-        return [each.grad for each in held.received]
+        state = self._held[micro_batch]
+        outputs, output_gradients = self._pairs(micro_batch, state, gradients)
+        state.rest = DeferredWeights(
+            outputs, output_gradients, [tensor for tensor in state.received if tensor.requires_grad]
+        )
+        return [tensor.grad for tensor in state.received]
 
     def backward_weight(self, micro_batch: int) -> None:
         """Add the gradients of parameters, after `backward_input`."""
-        rest = self._held.pop(micro_batch).rest
-        assert rest is not None
-        rest.run()
+        weights = self._held.pop(micro_batch).rest
+        assert weights is not None
+        weights.run()
 
     def _pairs(
-        self, micro_batch: int, held: _Held, gradients: Sequence[torch.Tensor | None]
+        self, micro_batch: int, state: _Held, gradients: Sequence[torch.Tensor | None]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Return the outputs that have a gradient, and the gradients; the micro-batch gives its outputs up."""
         if self.recompute:
             with self._unchanged():
-                held.outputs = self._pass(micro_batch, held)
-        outputs, held.outputs = held.outputs, []
+                state.outputs = self._pass(micro_batch, state)
+        outputs, state.outputs = state.outputs, []
         pairs = [
             (out, gradient) for out, gradient in zip(outputs, gradients, strict=True)
             if gradient is not None and out.requires_grad
@@ -99,10 +101,10 @@ class RankStage:
         with seeds.own_random_numbers(part.draws), self._precision():
             return list(part.module(*inputs, *received))
 
-    def _pass(self, micro_batch: int, held: _Held) -> list[torch.Tensor]:
+    def _pass(self, micro_batch: int, state: _Held) -> list[torch.Tensor]:
         seeds.Moment.micro_batch = micro_batch
         with seeds.own_random_numbers(self.part.draws), self._precision():
-            return list(self._run(*held.inputs, *held.received))
+            return list(self._run(*state.inputs, *state.received))
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
         if self.precision is None:
@@ -117,12 +119,12 @@ class RankStage:
                 yield
             return
         buffers = [self.part.module.get_buffer(name) for name in self.part.changed]
-        before = [each.clone() for each in buffers]
+        before = [buffer.clone() for buffer in buffers]
         try:
             yield
         finally:
-            for each, old in zip(buffers, before, strict=True):
-                each.data.copy_(old)  # through .data: autograd may have kept the buffer
+            for buffer, old in zip(buffers, before, strict=True):
+                buffer.data.copy_(old)  # through .data: autograd may have kept the buffer
 
 
 def bind(part: StagePart, tensors: Mapping[str, torch.Tensor], device: torch.device) -> None:

@@ -28,13 +28,13 @@ class Holding:
         cls, model: nn.Module, aliases: Mapping[str, str], traced: Traced | ModuleChain, stage_of: Mapping[str, int]
     ) -> "Holding":  # fmt: skip
         """Return who holds what: each stage what its operators read, the first stage what none reads."""
-        found: dict[str, set[int]] = {name: set() for name in aliases.values()}
+        readers: dict[str, set[int]] = {name: set() for name in aliases.values()}
         for operator, names in traced.reads.items():
             for name in names:
                 if name in aliases:
-                    found[aliases[name]].add(stage_of[operator])
-        kept = tuple(name for name in model.state_dict(keep_vars=True) if name in aliases)
-        return cls(aliases, {name: tuple(sorted(stages or {0})) for name, stages in found.items()}, kept)
+                    readers[aliases[name]].add(stage_of[operator])
+        saved = tuple(name for name in model.state_dict(keep_vars=True) if name in aliases)
+        return cls(aliases, {name: tuple(sorted(stages or {0})) for name, stages in readers.items()}, saved)
 
     def of_stage(self, stage: int) -> list[str]:
         """Return the canonical names that a stage holds."""
@@ -47,39 +47,39 @@ class Holding:
 
 def take(
     model: nn.Module, holding: Holding, stages: Iterable[int], exchange: Messenger, seed: int,
-    initialise: Callable[[nn.Module], None] | None, place: torch.device,
+    initialise: Callable[[nn.Module], None] | None, device: torch.device,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
-    """Return this rank's state by canonical name, on the device `place`; the model gives up the rest.
+    """Return this rank's state by canonical name, on a `device`; the model gives up the rest.
 
     A model with numbers: all ranks take those of rank 0. A model on the meta device: each module that holds some of
     the stages' parameters is made here and initialised with a seed of its own, so that no number depends on the plan.
     """
     tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
-    wanted = {name for stage in stages for name in holding.of_stage(stage)}
-    if any(each.is_meta for each in tensors.values()):
-        _made(model, holding, wanted, place, seed, initialise)
+    names = {name for stage in stages for name in holding.of_stage(stage)}
+    if any(tensor.is_meta for tensor in tensors.values()):
+        _made(model, holding, names, device, seed, initialise)
         tensors = {name: tensor for name, tensor in named_state(model) if holding.aliases[name] == name}
-        mine = {name: tensors[name] for name in wanted}
+        mine = {name: tensors[name] for name in names}
     else:
         mine = {}
         for name, tensor in tensors.items():
             moved = tensor.detach().to(exchange.device)
-            whole = moved.contiguous()
-            exchange.broadcast(whole, 0)
-            if name in wanted:
-                tensor.data = (moved if whole is moved else moved.copy_(whole)).to(place)
+            message = moved.contiguous()
+            exchange.broadcast(message, 0)
+            if name in names:
+                tensor.data = (moved if message is moved else moved.copy_(message)).to(device)
                 mine[name] = tensor
-    _give_up(model, holding.aliases, wanted)
+    _give_up(model, holding.aliases, names)
     return mine
 
 
-def _give_up(model: nn.Module, aliases: Mapping[str, str], wanted: set[str]) -> None:
+def _give_up(model: nn.Module, aliases: Mapping[str, str], names: set[str]) -> None:
     """Leave shapes only, in the model that was handed over, of what other stages hold."""
     for path, module in model.named_modules():
         prefix = f"{path}." if path else ""
         for table in (module._parameters, module._buffers):
             for name, tensor in list(table.items()):
-                if tensor is None or aliases.get(prefix + name) in wanted or tensor.is_meta:
+                if tensor is None or aliases.get(prefix + name) in names or tensor.is_meta:
                     continue
                 empty = torch.empty_like(tensor, device="meta")
                 table[name] = nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, nn.Parameter) else empty
@@ -95,7 +95,7 @@ def replace(model: nn.Module, aliases: Mapping[str, str], tensors: Mapping[str, 
 
 
 def _made(
-    model: nn.Module, holding: Holding, wanted: set[str], device: torch.device, seed: int,
+    model: nn.Module, holding: Holding, names: set[str], device: torch.device, seed: int,
     initialise: Callable[[nn.Module], None] | None,
 ) -> None:  # fmt: skip
     """Make the modules of a meta model that hold something wanted. Raises RequestError for one that cannot be.
@@ -103,45 +103,45 @@ def _made(
     Parents come before their children, which are still on the meta device then: what a module does to the numbers of
     its children has no effect, whichever stage they are in.
     """
-    made: dict[str, torch.Tensor] = {}
+    tensors: dict[str, torch.Tensor] = {}
     for number, (path, module) in enumerate(model.named_modules()):
         prefix = f"{path}." if path else ""
         own = {**module._parameters, **module._buffers}
         first = [
             prefix + name
-            for name, each in own.items()
-            if each is not None and holding.aliases[prefix + name] == prefix + name
+            for name, tensor in own.items()
+            if tensor is not None and holding.aliases[prefix + name] == prefix + name
         ]
-        if not wanted.intersection(first):
+        if not names.intersection(first):
             continue
-        before = {name: each for name, each in own.items() if each is not None and prefix + name not in first}
+        before = {name: tensor for name, tensor in own.items() if tensor is not None and prefix + name not in first}
         module.to_empty(device="cpu", recurse=False)
         with seeds.own_random_numbers(True), torch.no_grad():
             torch.manual_seed(seeds.mixed(seed, number))
             if not _initialised(module, {name[len(prefix) :] for name in first}, initialise):
                 raise RequestError("auto_parallel.not_initialised", module=path or type(model).__name__)
-        for each in (*module._parameters.values(), *module._buffers.values()):
-            if each is not None:
-                each.data = each.data.to(device)  # not module.to(): children are still on the meta device
+        for parameter in (*module._parameters.values(), *module._buffers.values()):
+            if parameter is not None:
+                parameter.data = parameter.data.to(device)  # not module.to(): children are still on the meta device
         for name in before:  # tied: the first module that has it says its numbers
             table = module._parameters if name in module._parameters else module._buffers
-            table[name] = made.get(holding.aliases[prefix + name], before[name])
-        made |= {name: {**module._parameters, **module._buffers}[name[len(prefix) :]] for name in first}
+            table[name] = tensors.get(holding.aliases[prefix + name], before[name])
+        tensors |= {name: {**module._parameters, **module._buffers}[name[len(prefix) :]] for name in first}
     for path, module in model.named_modules():
         prefix = f"{path}." if path else ""
         for table in (module._parameters, module._buffers):
             for name, tensor in list(table.items()):
-                if tensor is not None and holding.aliases[prefix + name] in made:
-                    table[name] = made[holding.aliases[prefix + name]]
+                if tensor is not None and holding.aliases[prefix + name] in tensors:
+                    table[name] = tensors[holding.aliases[prefix + name]]
 
 
 def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Module], None] | None) -> bool:
     """Give a module's own parameters and buffers their first numbers; return whether each of `names` has all of its."""
     blank: dict[str, tuple[torch.Tensor, int]] = {}
-    for name, each in {**module._parameters, **module._buffers}.items():
-        if each is not None:
-            each.fill_(float("nan") if each.is_floating_point() or each.is_complex() else 0)
-            blank[name] = (each, each._version)
+    for name, tensor in {**module._parameters, **module._buffers}.items():
+        if tensor is not None:
+            tensor.fill_(float("nan") if tensor.is_floating_point() or tensor.is_complex() else 0)
+            blank[name] = (tensor, tensor._version)
     # torch's own modules have either name
     reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
     if reset is not None:
@@ -156,8 +156,8 @@ def _initialised(module: nn.Module, names: set[str], initialise: Callable[[nn.Mo
         # whole numbers have no NaN: nobody wrote into them if they are the same zeros
         return before is not now or now._version != version or now.numel() == 0 or bool(now.any())
 
-    found = {**module._parameters, **module._buffers}
-    return all(written(name, each) for name, each in found.items() if name in names and each is not None)
+    tensors = {**module._parameters, **module._buffers}
+    return all(written(name, tensor) for name, tensor in tensors.items() if name in names and tensor is not None)
 
 
 def under_all_names(tensors: Mapping[str, torch.Tensor], aliases: Mapping[str, str]) -> dict[str, torch.Tensor]:
@@ -170,32 +170,32 @@ def gathered(
     exchange: Messenger, sharded: Shards | None = None,
 ) -> dict[str, torch.Tensor]:  # fmt: skip
     """Return the whole state on the CPU of every rank, by canonical name."""
-    found = {}
+    tensors = {}
     for name in names:
         source = exchange.layout.rank(holding.owner(name), 0)
         shape = shapes[name]
-        here = mine[name] if holding.owner(name) in exchange.layout.own(exchange.rank) else None
-        if here is not None and sharded is not None:
-            here = sharded.whole(here)
+        share = mine[name] if holding.owner(name) in exchange.layout.own(exchange.rank) else None
+        if share is not None and sharded is not None:
+            share = sharded.whole(share)
         tensor = (
-            here.detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source and here is not None
+            share.detach().contiguous().to(exchange.device, copy=True) if exchange.rank == source and share is not None
             else torch.empty(shape.shape, dtype=shape.dtype, device=exchange.device)
         )  # fmt: skip
         exchange.broadcast(tensor, source)
-        found[name] = tensor.cpu()
-    return found
+        tensors[name] = tensor.cpu()
+    return tensors
 
 
-def put(mine: Mapping[str, torch.Tensor], given: Mapping[str, torch.Tensor], names: Sequence[str]) -> None:
+def put(mine: Mapping[str, torch.Tensor], state: Mapping[str, torch.Tensor], names: Sequence[str]) -> None:
     """Copy numbers into this rank's state. Raises RequestError for a shape that differs."""
     with torch.no_grad():
         for name in names:
-            if given[name].shape != mine[name].shape:
+            if state[name].shape != mine[name].shape:
                 raise RequestError(
                     "auto_parallel.other_shape",
                     name=name,
-                    given=tuple(given[name].shape),
+                    given=tuple(state[name].shape),
                     wanted=tuple(mine[name].shape),
                 )
-            value = divided_as(given[name], mine[name]) if is_divided(mine[name]) else given[name]
+            value = divided_as(state[name], mine[name]) if is_divided(mine[name]) else state[name]
             rows(mine[name].detach()).copy_(rows(value))

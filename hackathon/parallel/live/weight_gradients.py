@@ -22,9 +22,9 @@ class DeferredWeights:
         self, outputs: Sequence[torch.Tensor], gradients: Sequence[torch.Tensor], received: Sequence[torch.Tensor]
     ) -> None:
         """Make the first pass: add to the `.grad` of each tensor in `received`, which are leaves."""
-        roots = [get_gradient_edge(each) for each in outputs]
-        inputs = {get_gradient_edge(each).node for each in received}
-        leading, crossing = _leading([each.node for each in roots], inputs)
+        roots = [get_gradient_edge(output) for output in outputs]
+        inputs = {get_gradient_edge(tensor).node for tensor in received}
+        leading, crossing = _leading([root.node for root in roots], inputs)
         crossing, early = _apart(crossing)
         self._ends: dict[Edge, torch.Tensor] = {}
         """Edges to what depends on nothing received → the sum of the gradients that flow there."""
@@ -38,16 +38,23 @@ class DeferredWeights:
         handles = [node.register_prehook(self._keeper(node, edges)) for node, edges in crossing.items()]
         try:
             if now and received:
-                wanted = [*(get_gradient_edge(each) for each in received), *(GradientEdge(each, 0) for each in early)]
-                found = torch.autograd.grad(
-                    [edge for edge, _ in now], wanted, [each for _, each in now], retain_graph=True, allow_unused=True
+                targets = [
+                    *(get_gradient_edge(tensor) for tensor in received),
+                    *(GradientEdge(leaf, 0) for leaf in early),
+                ]
+                results = torch.autograd.grad(
+                    [edge for edge, _ in now],
+                    targets,
+                    [gradient for _, gradient in now],
+                    retain_graph=True,
+                    allow_unused=True,
                 )
-                for tensor, each in zip(received, found, strict=False):
-                    if each is not None:
-                        tensor.grad = each if tensor.grad is None else tensor.grad + each
-                for leaf, each in zip(early, found[len(received) :], strict=True):
-                    if each is not None:
-                        self._add((leaf, 0), each)
+                for tensor, gradient in zip(received, results, strict=False):
+                    if gradient is not None:
+                        tensor.grad = gradient if tensor.grad is None else tensor.grad + gradient
+                for leaf, gradient in zip(early, results[len(received) :], strict=True):
+                    if gradient is not None:
+                        self._add((leaf, 0), gradient)
         finally:
             for handle in handles:
                 handle.remove()
@@ -60,15 +67,17 @@ class DeferredWeights:
 
     def run(self) -> None:
         """Make the second pass."""
-        for node, given, edges in self._came:
-            roots = [(GradientEdge(node, at), each) for at, each in enumerate(given) if each is not None]
-            found = torch.autograd.grad(
-                [edge for edge, _ in roots], [GradientEdge(*each) for each in edges], [each for _, each in roots],
-                retain_graph=True, allow_unused=True,
+        for node, gradients, edges in self._came:
+            roots = [
+                (GradientEdge(node, at), gradient) for at, gradient in enumerate(gradients) if gradient is not None
+            ]
+            results = torch.autograd.grad(
+                [edge for edge, _ in roots], [GradientEdge(*edge) for edge in edges],
+                [gradient for _, gradient in roots], retain_graph=True, allow_unused=True,
             )  # fmt: skip
-            for edge, each in zip(edges, found, strict=True):
-                if each is not None:
-                    self._add(edge, each)
+            for edge, gradient in zip(edges, results, strict=True):
+                if gradient is not None:
+                    self._add(edge, gradient)
         self._came = []
         if self._ends:
             torch.autograd.backward([GradientEdge(*edge) for edge in self._ends], list(self._ends.values()))
@@ -82,39 +91,41 @@ class DeferredWeights:
 def _leading(roots: Iterable[Node], inputs: set[Node]) -> tuple[set[Node], dict[Node, list[Edge]]]:
     """Return the operators that depend on an input, and those of them that something else enters, with its edges."""
     order: list[Node] = []
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(each, False) for each in roots]
+    visited: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in roots]
     while stack:
         node, entered = stack.pop()
         if entered:
             order.append(node)
-        elif node not in seen:
-            seen.add(node)
+        elif node not in visited:
+            visited.add(node)
             stack.append((node, True))
-            stack += [(each, False) for each, _ in node.next_functions if each is not None and each not in seen]
-    leading = set(inputs) & seen
+            stack += [
+                (source, False) for source, _ in node.next_functions if source is not None and source not in visited
+            ]
+    leading = set(inputs) & visited
     crossing = {}
     for node in order:  # after all that it depends on
-        edges = [(each, at) for each, at in node.next_functions if each is not None]
-        if any(each in leading for each, _ in edges):
+        edges = [(source, at) for source, at in node.next_functions if source is not None]
+        if any(source in leading for source, _ in edges):
             leading.add(node)
-            others = list(dict.fromkeys(edge for edge in edges if edge[0] not in leading))
-            if others:
-                crossing[node] = others
+            crossings = list(dict.fromkeys(edge for edge in edges if edge[0] not in leading))
+            if crossings:
+                crossing[node] = crossings
     return leading, crossing
 
 
 def _apart(crossing: Mapping[Node, list[Edge]]) -> tuple[dict[Node, list[Edge]], list[Node]]:
     """Return the edges that alone lead to their leaves; and the leaves to which several lead."""
-    ways = [(node, edge, _leaves(edge[0])) for node, edges in crossing.items() for edge in edges]
-    counts = Counter(leaf for _, _, leaves in ways for leaf in leaves)
+    paths = [(node, edge, _leaves(edge[0])) for node, edges in crossing.items() for edge in edges]
+    counts = Counter(leaf for _, _, leaves in paths for leaf in leaves)
     early = {leaf for leaf, count in counts.items() if count > 1}
     before = -1
     while len(early) != before:  # an edge that leads to one of them is not followed: its other leaves are early, too
         before = len(early)
-        early |= {leaf for _, _, leaves in ways if not early.isdisjoint(leaves) for leaf in leaves}
+        early |= {leaf for _, _, leaves in paths if not early.isdisjoint(leaves) for leaf in leaves}
     apart: dict[Node, list[Edge]] = {}
-    for node, edge, leaves in ways:
+    for node, edge, leaves in paths:
         if early.isdisjoint(leaves):
             apart.setdefault(node, []).append(edge)
     return apart, [leaf for leaf in counts if leaf in early]
@@ -122,13 +133,13 @@ def _apart(crossing: Mapping[Node, list[Edge]]) -> tuple[dict[Node, list[Edge]],
 
 def _leaves(start: Node) -> dict[Node, None]:
     """Return what has no operator before it: the parameters to which an operator leads."""
-    seen, stack, found = {start}, [start], dict[Node, None]()
+    visited, stack, leaves = {start}, [start], dict[Node, None]()
     while stack:
         node = stack.pop()
-        others = [each for each, _ in node.next_functions if each is not None]
-        if not others:
-            found[node] = None
-        new = [each for each in others if each not in seen]
-        seen.update(new)
+        sources = [source for source, _ in node.next_functions if source is not None]
+        if not sources:
+            leaves[node] = None
+        new = [source for source in sources if source not in visited]
+        visited.update(new)
         stack += new
-    return found
+    return leaves

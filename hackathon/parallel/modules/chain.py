@@ -18,11 +18,11 @@ def chain_of(model: nn.Module, prefix: str = "") -> list[tuple[str, nn.Module]]:
 
     A module that occurs twice is there twice. Children that are such chains themselves are resolved.
     """
-    found: list[tuple[str, nn.Module]] = []
+    chain: list[tuple[str, nn.Module]] = []
     for name, child in steps_of(model):
         path = f"{prefix}{name}"
-        found += chain_of(child, f"{path}.") or [(path, child)]
-    return found
+        chain += chain_of(child, f"{path}.") or [(path, child)]
+    return chain
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,19 @@ class ModuleChain:
     @classmethod
     def of(cls, model: nn.Module, loss: Callable[..., Any] | None) -> "ModuleChain | None":
         """Return the chain of a model, None if it is none."""
-        found = chain_of(model)
-        paths, modules = tuple(path for path, _ in found), tuple(module for _, module in found)
-        return cls(paths, modules, loss is not None) if found else None
+        chain = chain_of(model)
+        paths, modules = tuple(path for path, _ in chain), tuple(module for _, module in chain)
+        return cls(paths, modules, loss is not None) if chain else None
 
     @cached_property
     def operators(self) -> tuple[str, ...]:
         """Names as a plan has them: paths of modules, and that of the loss. A path's second time is `path:2`."""
         counts: dict[str, int] = {}
-        found = []
+        names = []
         for path in (*self.paths, "loss") if self.has_loss else self.paths:
             counts[path] = counts.get(path, 0) + 1
-            found.append(path if counts[path] == 1 else f"{path}:{counts[path]}")
-        return tuple(found)
+            names.append(path if counts[path] == 1 else f"{path}:{counts[path]}")
+        return tuple(names)
 
     @cached_property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
@@ -61,8 +61,8 @@ class ModuleChain:
 
     def is_meant_by(self, names: Iterable[str]) -> bool:
         """Return whether a plan with these operators cuts between modules: most paths are no names of operators."""
-        given = set(names)
-        return given == set(self.operators) or not all(each.isidentifier() for each in given)
+        operators = set(names)
+        return operators == set(self.operators) or not all(name.isidentifier() for name in operators)
 
     def check(self, stage_of: Mapping[str, int]) -> None:
         """Raise SplitError unless each module is in one stage, and none in an earlier one than that before it."""

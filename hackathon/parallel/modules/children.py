@@ -37,20 +37,20 @@ class Handed:
     def of(cls, value: Any, module: str, *, constants: bool) -> "Handed":
         """Return the form of a value that `module` returns. Raises RequestError for what cannot go to other ranks."""
         leaves, spec = pytree.tree_flatten(value)
-        for each in leaves:
-            if not isinstance(each, (torch.Tensor, *_CONSTANTS) if constants else torch.Tensor):
-                raise RequestError("auto_parallel.handed_on", module=module, kind=type(each).__name__)
+        for leaf in leaves:
+            if not isinstance(leaf, (torch.Tensor, *_CONSTANTS) if constants else torch.Tensor):
+                raise RequestError("auto_parallel.handed_on", module=module, kind=type(leaf).__name__)
         forms = (
-            TensorForm(tuple(each.shape), strides_on_the_way(each), each.dtype)
-            if isinstance(each, torch.Tensor) else each for each in leaves
+            TensorForm(tuple(leaf.shape), strides_on_the_way(leaf), leaf.dtype)
+            if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves
         )  # fmt: skip
         return cls(spec, tuple(forms))
 
     def is_like(self, leaves: Sequence[Any], spec: pytree.TreeSpec) -> bool:
         """Return whether another value has this structure, and tensors of these shapes and types."""
         return spec == self.spec and all(
-            isinstance(each, torch.Tensor) and (tuple(each.shape), each.dtype) == (form.shape, form.dtype)
-            for each, form in zip(leaves, self.leaves, strict=True) if isinstance(form, TensorForm)
+            isinstance(leaf, torch.Tensor) and (tuple(leaf.shape), leaf.dtype) == (form.shape, form.dtype)
+            for leaf, form in zip(leaves, self.leaves, strict=True) if isinstance(form, TensorForm)
         )  # fmt: skip
 
 
@@ -88,16 +88,16 @@ class ModuleRange:
     """Whether the whole chain ends here."""
     loss: Callable[..., Any] | None
 
-    def run(self, value: Any, target: Any, *, training: bool, told: Callable[[str], None] | None = None) -> Any:
+    def run(self, value: Any, target: Any, *, training: bool, report: Callable[[str], None] | None = None) -> Any:
         """Return what comes out: at the end of the chain the loss in training, else the model's output.
 
-        Each module draws random numbers of its own, which depend on its position and not on the stages. `told` gets
+        Each module draws random numbers of its own, which depend on its position and not on the stages. `report` gets
         the path of each module before it runs.
         """
         with seeds.programs_numbers_kept():
             for number, path, module in zip(self.numbers, self.paths, self.modules, strict=True):
-                if told is not None:
-                    told(path)
+                if report is not None:
+                    report(path)
                 seeds.seed_module(number)
                 value = module(value)
             if not (self.ends and training):
@@ -127,25 +127,25 @@ class Children(nn.Module):
         stretch: ModuleRange = self.__dict__["stretch"]
         if self._starts:
             count = self._value.num_leaves
-            given, targets = values[:count], values[count:]
+            received, targets = values[:count], values[count:]
         else:
             count = self._target.num_leaves if len(values) > self._value.num_leaves else 0
-            targets, given = values[:count], values[count:]
-        leaves = [entered(each, copied=self._copied) if isinstance(each, torch.Tensor) else each for each in given]
+            targets, received = values[:count], values[count:]
+        leaves = [entered(leaf, copied=self._copied) if isinstance(leaf, torch.Tensor) else leaf for leaf in received]
         target = pytree.tree_unflatten(list(targets), self._target) if targets else None
         with contextlib.nullcontext() if self._training else evaluating(self.inside):
-            made = stretch.run(pytree.tree_unflatten(leaves, self._value), target, training=self._training)
-        found, spec = pytree.tree_flatten(made)
-        if not self._handed.is_like(found, spec):
+            output = stretch.run(pytree.tree_unflatten(leaves, self._value), target, training=self._training)
+        results, spec = pytree.tree_flatten(output)
+        if not self._handed.is_like(results, spec):
             raise RequestError("auto_parallel.handed_changes", module=stretch.paths[-1] if stretch.paths else "loss")
-        return tuple(each for each in found if isinstance(each, torch.Tensor))
+        return tuple(leaf for leaf in results if isinstance(leaf, torch.Tensor))
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:
         """Give all buffers back what they hold now, those that are replaced by others, too."""
         before = [
-            (module, name, each, each.clone())
-            for module in self.inside.modules() for name, each in module._buffers.items() if each is not None
+            (module, name, buffer, buffer.clone())
+            for module in self.inside.modules() for name, buffer in module._buffers.items() if buffer is not None
         ]  # fmt: skip
         try:
             yield
@@ -158,10 +158,10 @@ class Children(nn.Module):
 @contextlib.contextmanager
 def evaluating(modules: nn.ModuleList) -> Iterator[None]:
     """Put modules into evaluation mode, and each back into its own."""
-    before = [(each, each.training) for each in modules.modules()]
+    before = [(module, module.training) for module in modules.modules()]
     modules.eval()
     try:
         yield
     finally:
-        for each, training in before:
-            each.training = training
+        for module, training in before:
+            module.training = training

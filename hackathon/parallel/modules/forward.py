@@ -22,7 +22,7 @@ def steps_of(module: nn.Module) -> Steps:
     kind = type(module)
     if kind.__call__ is not nn.Module.__call__ or "forward" in vars(module):
         return []
-    if any(getattr(module, each, None) for each in HOOKS):
+    if any(getattr(module, hook, None) for hook in HOOKS):
         return []
     try:
         if isinstance(module, nn.Sequential) and kind.forward is nn.Sequential.forward:
@@ -40,9 +40,9 @@ def _items(module: nn.Module) -> Steps:
     """Return what iterating over a list of modules gives. Raises _UncertainError for any other module."""
     for kind in (nn.Sequential, nn.ModuleList):
         if isinstance(module, kind) and type(module).__iter__ is kind.__iter__:
-            found = [(name, child) for name, child in module._modules.items() if child is not None]
-            if len(found) == len(module._modules):
-                return found
+            children = [(name, child) for name, child in module._modules.items() if child is not None]
+            if len(children) == len(module._modules):
+                return children
     raise _UncertainError
 
 
@@ -62,7 +62,7 @@ class _Reader:
             or arguments.vararg or arguments.kwarg
         ):  # fmt: skip
             raise _UncertainError
-        self._self, self._value = (each.arg for each in arguments.args)
+        self._self, self._value = (argument.arg for argument in arguments.args)
 
     def steps(self) -> Steps:
         """Return the calls in their order."""
@@ -71,23 +71,27 @@ class _Reader:
             body = body[1:]
         if not body or not isinstance(body[-1], ast.Return) or body[-1].value is None:
             raise _UncertainError
-        found: Steps = []
-        for each in body[:-1]:
-            if isinstance(each, ast.For):
-                found += self._loop(each)
+        steps: Steps = []
+        for statement in body[:-1]:
+            if isinstance(statement, ast.For):
+                steps += self._loop(statement)
             else:
-                found += self._assignment(each)
-        return found + list(self._calls(body[-1].value))
+                steps += self._assignment(statement)
+        return steps + list(self._calls(body[-1].value))
 
-    def _assignment(self, each: ast.stmt) -> Steps:
+    def _assignment(self, statement: ast.stmt) -> Steps:
         """Return the calls whose result gets a name: from here on only that name may be read."""
-        if not isinstance(each, ast.Assign) or len(each.targets) != 1 or not isinstance(each.targets[0], ast.Name):
+        if (
+            not isinstance(statement, ast.Assign)
+            or len(statement.targets) != 1
+            or not isinstance(statement.targets[0], ast.Name)
+        ):
             raise _UncertainError
-        found = list(self._calls(each.value))
-        self._value = each.targets[0].id
+        steps = list(self._calls(statement.value))
+        self._value = statement.targets[0].id
         if self._value == self._self:
             raise _UncertainError
-        return found
+        return steps
 
     def _calls(self, value: ast.expr) -> Iterator[tuple[str, nn.Module]]:
         """Yield the children of `self.c(self.b(self.a(x)))`, the innermost first."""
@@ -97,18 +101,18 @@ class _Reader:
         assert isinstance(value, ast.Call)
         yield self._child(value.func)
 
-    def _loop(self, each: ast.For) -> Steps:
+    def _loop(self, loop: ast.For) -> Steps:
         """Return the children of `for layer in self.layers: x = layer(x)`."""
-        inside = each.body[0]
-        if len(each.body) != 1 or each.orelse or not isinstance(each.target, ast.Name):
+        inside = loop.body[0]
+        if len(loop.body) != 1 or loop.orelse or not isinstance(loop.target, ast.Name):
             raise _UncertainError
         if not isinstance(inside, ast.Assign) or len(inside.targets) != 1 or not isinstance(inside.value, ast.Call):
             raise _UncertainError
-        called, given, target = inside.value.func, _argument(inside.value), inside.targets[0]
-        names = [each.id if isinstance(each, ast.Name) else "" for each in (called, given, target)]
-        if names != [each.target.id, self._value, self._value] or each.target.id in (self._value, self._self):
+        called, argument, target = inside.value.func, _argument(inside.value), inside.targets[0]
+        names = [node.id if isinstance(node, ast.Name) else "" for node in (called, argument, target)]
+        if names != [loop.target.id, self._value, self._value] or loop.target.id in (self._value, self._self):
             raise _UncertainError
-        path, members = self._child(each.iter)
+        path, members = self._child(loop.iter)
         return [(f"{path}.{name}", child) for name, child in _items(members)]
 
     def _child(self, value: ast.expr) -> tuple[str, nn.Module]:
@@ -119,10 +123,10 @@ class _Reader:
             value = value.value
         if not names or not isinstance(value, ast.Name) or value.id != self._self:
             raise _UncertainError
-        found = self._module
+        module = self._module
         for name in names:
-            found = _submodule(found, name)
-        return ".".join(names), found
+            module = _submodule(module, name)
+        return ".".join(names), module
 
 
 def _argument(value: ast.expr) -> ast.expr:
@@ -134,11 +138,11 @@ def _argument(value: ast.expr) -> ast.expr:
 def _submodule(module: nn.Module, name: str) -> nn.Module:
     """Return a child that an attribute means: nothing else of that name may come before it."""
     kind = type(module)
-    found = module._modules.get(name)
+    child = module._modules.get(name)
     plain = kind.__getattr__ is nn.Module.__getattr__ and kind.__getattribute__ is object.__getattribute__
-    if found is None or not plain or name in vars(module) or hasattr(kind, name):
+    if child is None or not plain or name in vars(module) or hasattr(kind, name):
         raise _UncertainError
-    return found
+    return child
 
 
 @cache
@@ -151,17 +155,17 @@ def _source(function: FunctionType) -> ast.FunctionDef | None:
         return None
     outer = parsed.body[0] if len(parsed.body) == 1 else None
     inner = outer.body if isinstance(outer, ast.If) else parsed.body
-    found = inner[0] if len(inner) == 1 else None
-    if not isinstance(found, ast.FunctionDef) or found.decorator_list:
+    definition = inner[0] if len(inner) == 1 else None
+    if not isinstance(definition, ast.FunctionDef) or definition.decorator_list:
         return None
-    found.returns = None  # annotations may name what only the file knows
-    for each in found.args.args:
-        each.annotation = None
-    codes = [each for each in compile(parsed, "<forward>", "exec").co_consts if isinstance(each, CodeType)]
-    return found if len(codes) == 1 and _same(codes[0], function.__code__) else None
+    definition.returns = None  # annotations may name what only the file knows
+    for argument in definition.args.args:
+        argument.annotation = None
+    codes = [constant for constant in compile(parsed, "<forward>", "exec").co_consts if isinstance(constant, CodeType)]
+    return definition if len(codes) == 1 and _same(codes[0], function.__code__) else None
 
 
-def _same(one: CodeType, other: CodeType) -> bool:
+def _same(first: CodeType, second: CodeType) -> bool:
     """Return whether two functions without inner functions do the same."""
     facts: Sequence[str] = ("co_code", "co_names", "co_varnames", "co_consts", "co_freevars", "co_cellvars")
-    return all(getattr(one, each) == getattr(other, each) for each in facts)
+    return all(getattr(first, fact) == getattr(second, fact) for fact in facts)

@@ -26,33 +26,33 @@ class ModuleInference(Inference):
     def _outputs(self, group: Sequence[Inputs]) -> tuple[list[list[Any]], pytree.TreeSpec]:
         one_argument(group[0])
         key = batches.signature(group[0])
-        found: list[list[Any]] = []
+        outputs: list[list[Any]] = []
         if key not in self._known:
             first = self._stages.evaluation(group[0])
             self._known[key] = Evaluation(first.parts, first.output, [])
-            found.append(first.leaves)
-        known = self._known[key]
-        found += self._piped(known, group[len(found) :])
-        return found, known.output.spec
+            outputs.append(first.leaves)
+        evaluation = self._known[key]
+        outputs += self._piped(evaluation, group[len(outputs) :])
+        return outputs, evaluation.output.spec
 
-    def _piped(self, known: Evaluation, group: Sequence[Inputs]) -> list[list[Any]]:
+    def _piped(self, evaluation: Evaluation, group: Sequence[Inputs]) -> list[list[Any]]:
         """Return, per micro-batch, the leaves of the output."""
-        device, last = self._exchange.device, known.parts[-1]
-        leaves = [batches.leaves_of(each, device) for each in group]
-        made = self._pipeline.infer(known.parts, Links.of(known.parts), leaves)
-        found = []
+        device, last = self._exchange.device, evaluation.parts[-1]
+        leaves = [batches.leaves_of(inputs, device) for inputs in group]
+        outputs = self._pipeline.infer(evaluation.parts, Links.of(evaluation.parts), leaves)
+        rows = []
         for number in range(len(group)):
             source = self._exchange.layout.rank(last.number, number)
             row: list[Any] = []
-            for at, form in enumerate(known.output.leaves):
+            for at, form in enumerate(evaluation.output.leaves):
                 if not isinstance(form, TensorForm):
                     row.append(form)
                     continue
                 if self._exchange.rank == source:
-                    tensor = made[number][last.number][last.results.index(at)].contiguous()
+                    tensor = outputs[number][last.number][last.results.index(at)].contiguous()
                 else:
                     tensor = torch.empty(form.shape, dtype=form.dtype, device=device)
                 self._exchange.broadcast(tensor, source)
                 row.append(tensor)
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows

@@ -60,10 +60,12 @@ class ModuleStages:
         self._stretches = []
         for stage in range(count):
             mine = [at for at in range(len(chain.paths)) if stage_of[chain.operators[at]] == stage]
-            paths = tuple(chain.paths[each] for each in mine)
-            modules = tuple(chain.modules[each] for each in mine)
+            paths = tuple(chain.paths[position] for position in mine)
+            modules = tuple(chain.modules[position] for position in mine)
             self._stretches.append(ModuleRange(tuple(mine), paths, modules, stage == count - 1, loss))
-        trained = [any(each.requires_grad for m in s.modules for each in m.parameters()) for s in self._stretches]
+        trained = [
+            any(parameter.requires_grad for m in s.modules for parameter in m.parameters()) for s in self._stretches
+        ]
         self._trains = [any(trained[: stage + 1]) for stage in range(count)]
         """Whether gradients come back to each stage: whether it or one before it has a trainable parameter."""
         own = exchange.layout.own(exchange.rank)
@@ -77,37 +79,37 @@ class ModuleStages:
 
         Raises RequestError on all ranks for modules that cannot be parted, or that fail.
         """
-        seen, _ = self._walk(inputs, training=True)
-        self._writes = seen[0].writes
-        for stage, each in enumerate(seen):
-            for name in each.changed:
+        runs, _ = self._walk(inputs, training=True)
+        self._writes = runs[0].writes
+        for stage, run in enumerate(runs):
+            for name in run.changed:
                 if len(self._holding.stages[self._holding.aliases[name]]) > 1:
                     raise RequestError("auto_parallel.shared_buffer", name=name, stage=stage)
-        return self._parts(inputs, seen, training=True)
+        return self._parts(inputs, runs, training=True)
 
     def evaluation(self, inputs: Inputs) -> Evaluation:
         """Evaluate one micro-batch, stage after stage; return its output, and the stages for others like it."""
-        seen, leaves = self._walk(inputs, training=False)
-        return Evaluation(self._parts(inputs, seen, training=False), seen[-1].handed, leaves)
+        runs, leaves = self._walk(inputs, training=False)
+        return Evaluation(self._parts(inputs, runs, training=False), runs[-1].handed, leaves)
 
     def _copies(self, stage: int, training: bool) -> bool:
         """Return whether a stage runs on copies: of the batch if it changes it, of what it needs again to recompute."""
         return self._writes if stage == 0 else training and self._recompute[stage]
 
-    def _parts(self, inputs: Inputs, seen: list[_Seen], *, training: bool) -> list[StagePart]:
+    def _parts(self, inputs: Inputs, runs: list[_Seen], *, training: bool) -> list[StagePart]:
         leaves, value = pytree.tree_flatten(inputs[0][0])
         targets, target = pytree.tree_flatten(inputs[2])
         parts: list[StagePart] = []
         before: tuple[Value, ...] = ()
-        for number, (stretch, each) in enumerate(zip(self._stretches, seen, strict=True)):
+        for number, (stretch, run) in enumerate(zip(self._stretches, runs, strict=True)):
             ends = stretch.ends and training and stretch.loss is not None
             read = [*range(len(leaves))] if number == 0 else []
             read += [*range(len(leaves), len(leaves) + len(targets))] if ends else []
             module = Children(
-                stretch, value, target, each.handed, starts=number == 0, training=training,
+                stretch, value, target, run.handed, starts=number == 0, training=training,
                 copied=self._copies(number, training),
             )  # fmt: skip
-            forms = each.handed.leaves
+            forms = run.handed.leaves
             sends = () if stretch.ends else tuple(
                 Value(
                     f"{number}:{at}", number, (number + 1,), form.shape, form.strides, form.dtype,
@@ -117,63 +119,63 @@ class ModuleStages:
             )  # fmt: skip
             results = tuple(at for at, form in enumerate(forms) if isinstance(form, TensorForm)) if stretch.ends else ()
             parts.append(
-                StagePart(number, module, stretch.paths, tuple(read), before, sends, results, (), each.changed, True)
+                StagePart(number, module, stretch.paths, tuple(read), before, sends, results, (), run.changed, True)
             )
-            value, before = each.handed.spec, sends
+            value, before = run.handed.spec, sends
         return parts
 
     def _walk(self, inputs: Inputs, *, training: bool) -> tuple[list[_Seen], list[Any]]:
         """Run a micro-batch through all stages; return what each has shown, and the leaves of the model's output."""
         exchange = self._exchange
         value, target = pytree.tree_map(
-            lambda each: each.to(exchange.device) if isinstance(each, torch.Tensor) else each, (inputs[0][0], inputs[2])
+            lambda leaf: leaf.to(exchange.device) if isinstance(leaf, torch.Tensor) else leaf, (inputs[0][0], inputs[2])
         )
-        found: list[_Seen] = []
+        runs: list[_Seen] = []
         leaves: list[Any] = []
         for stage, stretch in enumerate(self._stretches):
             source = exchange.layout.rank(stage, 0)
-            told: _Seen | tuple[str, dict[str, Any]] | None = None
+            outcome: _Seen | tuple[str, dict[str, Any]] | None = None
             cause: Exception | None = None
             if exchange.rank == source:
                 try:
-                    value, told = self._run(stage, value, target, training=training)
+                    value, outcome = self._run(stage, value, target, training=training)
                 except HackathonError as error:
-                    told, cause = (error.id, dict(error.values)), error
+                    outcome, cause = (error.id, dict(error.values)), error
                 except NoLossError as error:
-                    told, cause = ("auto_parallel.no_loss", {"kind": str(error)}), error
+                    outcome, cause = ("auto_parallel.no_loss", {"kind": str(error)}), error
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # of torch, about structures that were pickled
-                told = exchange.objects_of_all(told)[source]
-            if isinstance(told, tuple):
-                raise RequestError(told[0], **told[1]) from cause
-            assert told is not None
-            found.append(told)
+                outcome = exchange.objects_of_all(outcome)[source]
+            if isinstance(outcome, tuple):
+                raise RequestError(outcome[0], **outcome[1]) from cause
+            assert outcome is not None
+            runs.append(outcome)
             if not (training and stretch.ends):
-                leaves = self._shared(stage, told.handed, value, source)
-                value = pytree.tree_unflatten(leaves, told.handed.spec)
-        return found, leaves
+                leaves = self._shared(stage, outcome.handed, value, source)
+                value = pytree.tree_unflatten(leaves, outcome.handed.spec)
+        return runs, leaves
 
     def _run(self, stage: int, value: Any, target: Any, *, training: bool) -> tuple[Any, _Seen]:
         """Run a stage on this rank: in training copies of its modules, so that the step to come is the first one."""
         stretch = self._stretches[stage]
         modules = nn.ModuleList(stretch.modules)
         if training:
-            memo: dict[int, Any] = {id(each): each for each in modules.parameters()}
+            memo: dict[int, Any] = {id(parameter): parameter for parameter in modules.parameters()}
             modules = nn.ModuleList(copy.deepcopy(list(stretch.modules), memo))
         ran = ModuleRange(stretch.numbers, stretch.paths, tuple(modules), stretch.ends, stretch.loss)
-        buffers = {name: (each, each.clone()) for name, each in self._named_buffers(ran)} if training else {}
+        buffers = {name: (buffer, buffer.clone()) for name, buffer in self._named_buffers(ran)} if training else {}
         at = ["loss"]
-        given: list[tuple[torch.Tensor, int]] = []
+        versions: list[tuple[torch.Tensor, int]] = []
         seeds.Moment.micro_batch = 0
 
-        def enters(each: Any) -> Any:
-            if not isinstance(each, torch.Tensor):
-                return each
-            if training and stage and self._trains[stage - 1] and (each.is_floating_point() or each.is_complex()):
-                each = each.detach().requires_grad_()
-            each = entered(each, copied=self._copies(stage, training))
-            given.append((each, each._version))
-            return each
+        def enters(leaf: Any) -> Any:
+            if not isinstance(leaf, torch.Tensor):
+                return leaf
+            if training and stage and self._trains[stage - 1] and (leaf.is_floating_point() or leaf.is_complex()):
+                leaf = leaf.detach().requires_grad_()
+            leaf = entered(leaf, copied=self._copies(stage, training))
+            versions.append((leaf, leaf._version))
+            return leaf
 
         mode = torch.autocast(self._exchange.device.type, self._precision) if self._precision else None
         try:
@@ -181,7 +183,7 @@ class ModuleStages:
                 mode or contextlib.nullcontext(), torch.set_grad_enabled(training),
                 contextlib.nullcontext() if training else evaluating(modules),
             ):  # fmt: skip
-                made = ran.run(pytree.tree_map(enters, value), target, training=training, told=at.append)
+                output = ran.run(pytree.tree_map(enters, value), target, training=training, report=at.append)
         except (HackathonError, NoLossError):
             raise
         except Exception as error:
@@ -189,41 +191,41 @@ class ModuleStages:
             raise RequestError(
                 "auto_parallel.module_failed", module=at[-1], path=file, line=line, words=shortened(error)
             ) from error
-        if stretch.ends and training and (not isinstance(made, torch.Tensor) or made.dim()):
-            raise NoLossError(type(made).__name__)
-        handed = Handed.of(made, at[-1], constants=stretch.ends)
+        if stretch.ends and training and (not isinstance(output, torch.Tensor) or output.dim()):
+            raise NoLossError(type(output).__name__)
+        handed = Handed.of(output, at[-1], constants=stretch.ends)
         now = dict(self._named_buffers(ran))
         changed = sorted(
-            name for name, (each, old) in buffers.items()
-            if now.get(name) is not each or not torch.equal(each, old)  # normalisation bumps no version of its own
+            name for name, (buffer, old) in buffers.items()
+            if now.get(name) is not buffer or not torch.equal(buffer, old)  # normalisation bumps no version of its own
         )  # fmt: skip
-        writes = any(each._version != version for each, version in given)
-        made = pytree.tree_map(lambda each: each.detach() if isinstance(each, torch.Tensor) else each, made)
-        return made, _Seen(handed, tuple(changed), writes)
+        writes = any(tensor._version != version for tensor, version in versions)
+        output = pytree.tree_map(lambda leaf: leaf.detach() if isinstance(leaf, torch.Tensor) else leaf, output)
+        return output, _Seen(handed, tuple(changed), writes)
 
     def _named_buffers(self, stretch: ModuleRange) -> list[tuple[str, torch.Tensor]]:
         return [
-            (f"{path}.{name}", each) for path, module in zip(stretch.paths, stretch.modules, strict=True)
-            for name, each in module.named_buffers(remove_duplicate=False)
+            (f"{path}.{name}", buffer) for path, module in zip(stretch.paths, stretch.modules, strict=True)
+            for name, buffer in module.named_buffers(remove_duplicate=False)
         ]  # fmt: skip
 
     def _shared(self, stage: int, handed: Handed, value: Any, source: int) -> list[Any]:
         """Return on all ranks the leaves that the rank `source` has."""
         exchange = self._exchange
         mine = pytree.tree_flatten(value)[0] if exchange.rank == source else handed.leaves
-        found = []
-        for at, (form, each) in enumerate(zip(handed.leaves, mine, strict=True)):
+        leaves = []
+        for at, (form, leaf) in enumerate(zip(handed.leaves, mine, strict=True)):
             if not isinstance(form, TensorForm):
-                found.append(form)
+                leaves.append(form)
                 continue
             tensor = torch.empty_strided(form.shape, form.strides, dtype=form.dtype, device=exchange.device)
             if exchange.rank == source:
-                tensor.copy_(each)
+                tensor.copy_(leaf)
             if tensor.numel():
                 value_ = Value(f"{stage}:{at}", stage, (), form.shape, form.strides, form.dtype, False)
                 exchange.broadcast(flat_bytes(value_, tensor), source)
-            found.append(tensor)
-        return found
+            leaves.append(tensor)
+        return leaves
 
     # ---- buffers
     def buffers(self) -> list[torch.Tensor]:

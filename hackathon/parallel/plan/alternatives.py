@@ -27,7 +27,7 @@ class Alternatives:
         stages = min(self._count, len(self._blocks))
         ends = [round(len(self._blocks) * number / stages) for number in range(stages + 1)]
         cuts = [
-            tuple(sorted(each for block in self._blocks.members[start:end] for each in block))
+            tuple(sorted(member for block in self._blocks.members[start:end] for member in block))
             for start, end in itertools.pairwise(ends)
         ]
         return {
@@ -55,7 +55,7 @@ def least_alone(
     graph: Graph, devices: Devices, micro_batches: int, blocks: Blocks, number: int, recompute: str, offload: str
 ) -> float:
     """Return the bytes that a stage of one block alone needs at least, wherever it stands and however it is run."""
-    rest = tuple(sorted(set(range(len(graph.operators))).difference(blocks.members[number])))
+    remaining = tuple(sorted(set(range(len(graph.operators))).difference(blocks.members[number])))
     last = not blocks.followers[number]
     sizes = []
     for o in MODES[offload]:
@@ -64,11 +64,11 @@ def least_alone(
             mine = Stage(blocks.members[number], replicas, r, o)
             if not runs_as(mine, graph, recompute):
                 continue
-            if not rest:
+            if not remaining:
                 stages, at = [mine], 0
             elif last:
-                stages, at = [Stage(rest, 1), mine], 1
+                stages, at = [Stage(remaining, 1), mine], 1
             else:
-                stages, at = [mine, Stage(rest, 1)], 0
+                stages, at = [mine, Stage(remaining, 1)], 0
             sizes.append(CostedPlan(graph, devices, micro_batches, stages).costs[at].memory.total)
     return min(sizes)

@@ -59,20 +59,20 @@ def _step_terms(plan: CostedPlan) -> list[Term]:
     The first micro-batch passes all stages of a way before its forward pass in s can begin, and the last backward pass
     of s is followed by those of the same stages. In a chain the way has all stages before s.
     """
-    ways: list[list[Term]] = [[] for _ in plan.stages]
+    paths: list[list[Term]] = [[] for _ in plan.stages]
     lengths = [0.0] * len(plan.stages)
     for link in plan.links:  # in rising order of the sender: its own way is complete
         cost = plan.costs[link.sender]
         length = lengths[link.sender] + cost.forward + cost.backward + link.forward + link.backward
-        if not ways[link.reader] or length > lengths[link.reader]:
+        if not paths[link.reader] or length > lengths[link.reader]:
             lengths[link.reader] = length
-            ways[link.reader] = [
-                *ways[link.sender],
+            paths[link.reader] = [
+                *paths[link.sender],
                 Term("forward", link.sender, cost.forward),
                 Term("transfer", link.sender, link.forward + link.backward),
                 Term("backward", link.sender, cost.backward),
             ]
-    rounds = [-(-plan.micro_batches // each) for each in plan.replicas]
+    rounds = [-(-plan.micro_batches // replicas) for replicas in plan.replicas]
     work = [n * (cost.forward + cost.backward) for n, cost in zip(rounds, plan.costs, strict=True)]
     busiest = max(range(len(plan.stages)), key=lambda stage: lengths[stage] + work[stage])
-    return [*ways[busiest], Term("passes", busiest, work[busiest])]
+    return [*paths[busiest], Term("passes", busiest, work[busiest])]

@@ -19,10 +19,10 @@ class Blocks:
         for tensor in graph.tensors:
             start = self.of[tensor.producer]
             follows[start] |= {self.of[reader] for reader in tensor.readers} - {start}
-        self.followers = [sorted(each) for each in follows]
+        self.followers = [sorted(readers) for readers in follows]
         self.before: list[list[int]] = [[] for _ in self.members]
-        for number, each in enumerate(self.followers):
-            for other in each:
+        for number, followers in enumerate(self.followers):
+            for other in followers:
                 self.before[other].append(number)
 
     def __len__(self) -> int:
@@ -31,16 +31,16 @@ class Blocks:
     @property
     def is_path(self) -> bool:
         """Whether each block is read by the next one and by no other: the graph is a chain."""
-        return all(each == [number + 1] for number, each in enumerate(self.followers[:-1]))
+        return all(followers == [number + 1] for number, followers in enumerate(self.followers[:-1]))
 
     def order(self, kind: str) -> list[int]:
         """Return a topological order of blocks: `depth` first, `breadth` first, or `narrow`: few bytes cross a cut."""
         if kind == "depth":
             return list(range(len(self.members)))
-        waiting = [len(each) for each in self.before]
+        waiting = [len(predecessors) for predecessors in self.before]
         ready = [number for number, count in enumerate(waiting) if not count]
         order: list[int] = []
-        left = {number: len(each) for number, each in enumerate(self.followers)}
+        left = {number: len(followers) for number, followers in enumerate(self.followers)}
         sizes = self._sizes()
         while ready:
             if kind == "narrow":
@@ -74,19 +74,19 @@ class Blocks:
 
         A graph can be cut between two such sets, and nowhere else. None if there are more than `most`.
         """
-        needs = [sum(1 << other for other in each) for each in self.before]
-        level, found = {0}, [0]
+        needs = [sum(1 << other for other in predecessors) for predecessors in self.before]
+        level, ideals = {0}, [0]
         while level:
             following = set()
             for ideal in level:
                 for number, need in enumerate(needs):
                     if not ideal >> number & 1 and need & ideal == need:
                         following.add(ideal | 1 << number)
-                if len(found) + len(following) > most:
+                if len(ideals) + len(following) > most:
                     return None
-            found += sorted(following)
+            ideals += sorted(following)
             level = following
-        return found
+        return ideals
 
 
 def _components(graph: Graph) -> list[tuple[int, ...]]:
@@ -96,12 +96,12 @@ def _components(graph: Graph) -> list[tuple[int, ...]]:
     for tensor in graph.tensors:
         follows[tensor.producer] |= set(tensor.readers)
     for group in graph.glued:
-        for one, other in zip(group, [*group[1:], group[0]], strict=True):
-            follows[one].add(other)
+        for source, other in zip(group, [*group[1:], group[0]], strict=True):
+            follows[source].add(other)
     number, low = [-1] * count, [0] * count
     on_stack = [False] * count
     stack: list[int] = []
-    found: list[tuple[int, ...]] = []
+    components: list[tuple[int, ...]] = []
     reached = 0
     for root in range(count - 1, -1, -1):
         if number[root] >= 0:
@@ -112,9 +112,9 @@ def _components(graph: Graph) -> list[tuple[int, ...]]:
         stack.append(root)
         on_stack[root] = True
         while visits:
-            node, rest = visits[-1]
-            if rest:
-                other = rest.pop()
+            node, remaining = visits[-1]
+            if remaining:
+                other = remaining.pop()
                 if number[other] < 0:
                     number[other] = low[other] = reached
                     reached += 1
@@ -135,23 +135,23 @@ def _components(graph: Graph) -> list[tuple[int, ...]]:
                     members.append(member)
                     if member == node:
                         break
-                found.append(tuple(sorted(members)))
-    return _sorted(found, follows)
+                components.append(tuple(sorted(members)))
+    return _sorted(components, follows)
 
 
-def _sorted(found: Iterable[tuple[int, ...]], follows: Sequence[set[int]]) -> list[tuple[int, ...]]:
+def _sorted(groups: Iterable[tuple[int, ...]], follows: Sequence[set[int]]) -> list[tuple[int, ...]]:
     """Return components in a topological order near that of their operators."""
     from heapq import heapify, heappop, heappush
 
-    components = sorted(found)
+    components = sorted(groups)
     of = {member: number for number, members in enumerate(components) for member in members}
     edges = [
         {of[other] for member in members for other in follows[member]} - {number}
         for number, members in enumerate(components)
     ]
     waiting = [0] * len(components)
-    for each in edges:
-        for other in each:
+    for targets in edges:
+        for other in targets:
             waiting[other] += 1
     ready = [number for number, count in enumerate(waiting) if not count]
     heapify(ready)

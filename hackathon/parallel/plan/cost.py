@@ -26,7 +26,7 @@ class Stage:
 
 def runs_as(stage: Stage, graph: Graph, mode: str) -> bool:
     """Return whether a stage recomputes as a mode lets it, or as one of its operators must be recomputed."""
-    if any(graph.operators[each].checkpointed for each in stage.operators):
+    if any(graph.operators[member].checkpointed for member in stage.operators):
         return stage.recompute
     return stage.recompute in MODES[mode]
 
@@ -111,7 +111,7 @@ class CostedPlan:
     def __init__(self, graph: Graph, devices: Devices, micro_batches: int, stages: Sequence[Stage]) -> None:
         self.graph, self.devices, self.micro_batches = graph, devices, micro_batches
         self.stages = tuple(stages)
-        self.replicas = [each.replicas for each in stages]
+        self.replicas = [stage.replicas for stage in stages]
         self.warm_ups = warm_ups(self.replicas)
         self.place = {member: number for number, stage in enumerate(stages) for member in stage.operators}
         self._transfers()
@@ -127,8 +127,8 @@ class CostedPlan:
     def feasible(self) -> bool:
         """Whether each stage fits in memory and the plan has enough devices."""
         enough = self.devices_used <= self.devices.count
-        runs = all(runs_as(each, self.graph, "auto") for each in self.stages)
-        return enough and runs and all(fits(each.memory.total, self.devices.memory) for each in self.costs)
+        runs = all(runs_as(stage, self.graph, "auto") for stage in self.stages)
+        return enough and runs and all(fits(cost.memory.total, self.devices.memory) for cost in self.costs)
 
     def _transfers(self) -> None:
         """Find what each stage sends and receives: a tensor counts once in its sender, and once in each receiver."""
@@ -155,29 +155,29 @@ class CostedPlan:
 
     def _cost(self, number: int) -> StageCost:
         stage = self.stages[number]
-        members = [self.graph.operators[each] for each in stage.operators]
-        forward = fsum(each.forward for each in members)
-        backward = fsum(each.backward for each in members) + (forward if stage.recompute else 0.0)
+        members = [self.graph.operators[member] for member in stage.operators]
+        forward = fsum(operator.forward for operator in members)
+        backward = fsum(operator.backward for operator in members) + (forward if stage.recompute else 0.0)
         trainable = self.trainable(stage.operators)
         if stage.offload:
             host = self.devices.host_bandwidth or float("inf")
             forward, backward = max(forward, trainable / host), max(backward, 2 * trainable / host)
-        held = in_flight(self.warm_ups[number], stage.replicas, self.micro_batches)
-        received, saved = fsum(self._in_bytes[number]), fsum(each.saved for each in members)
-        resident = max(each.parameters for each in members) if stage.offload else trainable
+        depth = in_flight(self.warm_ups[number], stage.replicas, self.micro_batches)
+        received, saved = fsum(self._in_bytes[number]), fsum(operator.saved for operator in members)
+        resident = max(operator.parameters for operator in members) if stage.offload else trainable
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
         return StageCost(
             forward, backward,
-            fsum(each[0] for each in self._in[number]), fsum(each[1] for each in self._in[number]),
-            fsum(each[0] for each in self._out[number]), fsum(each[1] for each in self._out[number]),
+            fsum(pair[0] for pair in self._in[number]), fsum(pair[1] for pair in self._in[number]),
+            fsum(pair[0] for pair in self._out[number]), fsum(pair[1] for pair in self._out[number]),
             trainable,
             StageMemory(
-                parameters=resident + fsum(each.frozen for each in members),
+                parameters=resident + fsum(operator.frozen for operator in members),
                 gradients=resident,
                 optimizer=resident if stage.offload else optimizer * trainable,
-                activations=held * received + saved if stage.recompute else held * (saved + received),
-                buffers=fsum(each.buffers for each in members),
-                workspace=max(each.workspace for each in members),
+                activations=depth * received + saved if stage.recompute else depth * (saved + received),
+                buffers=fsum(operator.buffers for operator in members),
+                workspace=max(operator.workspace for operator in members),
             ),
         )  # fmt: skip
 
@@ -187,16 +187,16 @@ class CostedPlan:
         extra = [
             (count - 1) * alias.bytes
             for alias in self.graph.aliases
-            if (count := sum(each in mine for each in alias.operators)) > 1
+            if (count := sum(member in mine for member in alias.operators)) > 1
         ]
-        return max(0.0, fsum([self.graph.operators[each].parameters for each in mine] + [-each for each in extra]))
+        return max(0.0, fsum([self.graph.operators[member].parameters for member in mine] + [-size for size in extra]))
 
     def _exchanges(self) -> list[Exchange]:
         """Return the all-reduces: parameters are gathered by the set of stages that hold them."""
         shared: dict[tuple[int, ...], float] = {}
         apart = [0.0] * len(self.stages)
         for alias in self.graph.aliases:
-            holders = tuple(sorted({self.place[each] for each in alias.operators}))
+            holders = tuple(sorted({self.place[member] for member in alias.operators}))
             if len(holders) > 1:
                 shared[holders] = shared.get(holders, 0.0) + alias.bytes
                 for holder in holders:
@@ -205,10 +205,11 @@ class CostedPlan:
             Exchange((number,), self.replicas[number], max(0.0, cost.trainable - apart[number]))
             for number, cost in enumerate(self.costs)
         ]
-        others = [
-            Exchange(holders, sum(self.replicas[each] for each in holders), size) for holders, size in shared.items()
+        ties = [
+            Exchange(holders, sum(self.replicas[holder] for holder in holders), size)
+            for holders, size in shared.items()
         ]
-        return [each for each in own + others if each.ranks > 1 and each.bytes > 0]
+        return [exchange for exchange in own + ties if exchange.ranks > 1 and exchange.bytes > 0]
 
     # ---- objectives
 

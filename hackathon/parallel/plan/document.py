@@ -22,16 +22,16 @@ def as_json(result: PlanResult) -> dict[str, Any]:
         "feasible": plan is not None,
         "value": result.value,
         "bound": result.bound,
-        "plan_bound": sum(each.seconds for each in terms) if plan is not None else None,
+        "plan_bound": sum(term.seconds for term in terms) if plan is not None else None,
         "proven": result.proven,
         "gap": result.gap,
         "basis": result.basis,
-        "bound_terms": [{"reason": each.reason, "stage": each.stage, "seconds": each.seconds} for each in terms],
+        "bound_terms": [{"reason": term.reason, "stage": term.stage, "seconds": term.seconds} for term in terms],
         "micro_batches": request.micro_batches,
         "stages": _stages(plan) if plan is not None else [],
         "alternatives": [
-            {"name": name, "value": value_of(each, request.objective), "feasible": each.feasible}
-            for name, each in result.alternatives.items()
+            {"name": name, "value": value_of(alternative, request.objective), "feasible": alternative.feasible}
+            for name, alternative in result.alternatives.items()
         ],
     }
     if plan is not None and (placement := placed(plan)) is not None:
@@ -52,7 +52,7 @@ def as_json(result: PlanResult) -> dict[str, Any]:
 def _stages(plan: CostedPlan) -> list[dict[str, Any]]:
     return [
         {
-            "operators": [plan.graph.operators[each].name for each in stage.operators],
+            "operators": [plan.graph.operators[member].name for member in stage.operators],
             "replicas": stage.replicas,
             "forward": cost.forward,
             "backward": cost.backward,

@@ -39,8 +39,8 @@ class FieldReader:
 
     def refuse(self, field: str, problem: str, **values: object) -> RequestError:
         """Return the error for a field; `problem` is a key of the catalogue below `plan.is_`."""
-        shown = {name: printable(str(value)[:80]) for name, value in values.items()}
-        text = message(f"plan.is_{problem}", **shown) if shown else message(f"plan.is_{problem}")
+        texts = {name: printable(str(value)[:80]) for name, value in values.items()}
+        text = message(f"plan.is_{problem}", **texts) if texts else message(f"plan.is_{problem}")
         return RequestError("plan.field", path=self.file, field=printable(field) or "–", problem=text)
 
     def mapping(self, value: object, field: str) -> dict[str, Any]:
@@ -66,40 +66,40 @@ class FieldReader:
 
     def version(self, value: Mapping[str, Any]) -> None:
         """Refuse a file of another schema version than 1."""
-        found = value.get("schema_version", 1)
-        if isinstance(found, bool) or found != 1:
+        version = value.get("schema_version", 1)
+        if isinstance(version, bool) or version != 1:
             raise self.refuse("schema_version", "other_version")
 
     def number(
         self, value: Mapping[str, Any], name: str, field: str, default: float | None = None, *, positive: bool = False
     ) -> float:
         """Return a finite number that is not negative (with `positive`: above 0). Raises RequestError."""
-        whole = _below(field, name)
+        path = _below(field, name)
         if name not in value:
             if default is None:
-                raise self.refuse(whole, "missing")
+                raise self.refuse(path, "missing")
             return default
-        found = value[name]
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
-            raise self.refuse(whole, "not_number")
-        if isinstance(found, float) and not math.isfinite(found):
-            raise self.refuse(whole, "not_finite")
-        if found < 0:
-            raise self.refuse(whole, "negative")
-        if found == 0 and positive:
-            raise self.refuse(whole, "zero")
-        if found > MOST:
-            raise self.refuse(whole, "huge")
-        return float(found)
+        number = value[name]
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise self.refuse(path, "not_number")
+        if isinstance(number, float) and not math.isfinite(number):
+            raise self.refuse(path, "not_finite")
+        if number < 0:
+            raise self.refuse(path, "negative")
+        if number == 0 and positive:
+            raise self.refuse(path, "zero")
+        if number > MOST:
+            raise self.refuse(path, "huge")
+        return float(number)
 
     def count(self, value: Mapping[str, Any], name: str, field: str, most: int) -> int:
         """Return a whole number from 1 to `most`. Raises RequestError."""
-        found = self.number(value, name, field, positive=True)
-        if found != int(found):
+        number = self.number(value, name, field, positive=True)
+        if number != int(number):
             raise self.refuse(_below(field, name), "not_whole")
-        if found > most:
+        if number > most:
             raise self.refuse(_below(field, name), "huge")
-        return int(found)
+        return int(number)
 
     def name(self, value: object, field: str) -> str:
         """Return a text that is not empty and can be written as UTF-8. Raises RequestError."""

@@ -31,11 +31,11 @@ class Beginning:
 
     def stages(self) -> list[tuple[int, int, int, bool, bool]]:
         """Return the stages, first to last."""
-        found, at = [], self
+        stages, at = [], self
         while at.stage is not None and at.before is not None:
-            found.append(at.stage)
+            stages.append(at.stage)
             at = at.before
-        return found[::-1]
+        return stages[::-1]
 
 
 class Fronts:
@@ -46,12 +46,12 @@ class Fronts:
     cut and label is as good in max f, max b and all-reduce, since every end costs the first one as much or more.
     """
 
-    def __init__(self, programme: Programme, micro_batches: int, bandwidth: float, whole: Array, value: float) -> None:
+    def __init__(self, programme: Programme, micro_batches: int, bandwidth: float, table: Array, value: float) -> None:
         """`value`: no plan of this or more is looked for. Raises OutOfTime."""
         self.programme, self.lattice = programme, programme.lattice
         self.micro_batches, self.bandwidth = micro_batches, bandwidth
         self.upper = value / micro_batches if value > 0 else float("inf")
-        self.whole = whole
+        self.whole = table
         self.forward = programme.run(self._part(0), self.upper).table
         self.backward = programme.run(self._part(1), self.upper).table
         self.steps: dict[int, list[tuple[int, int, int]]] = {}
@@ -83,16 +83,16 @@ class Fronts:
             return None
         waiting: dict[int, dict[int, list[Beginning]]] = {0: {label: [Beginning(0.0, 0.0, 0.0)]}}
         best: Beginning | None = None
-        kept = 0
+        count = 0
         for cut in range(self.lattice.size - 1):
-            for here, entries in waiting.pop(cut, {}).items():
+            for state, entries in waiting.pop(cut, {}).items():
                 front = _front(entries)
-                kept += len(front)
-                if kept > MOST_ENTRIES:
+                count += len(front)
+                if count > MOST_ENTRIES:
                     raise TooManyEntries
                 row = self.lattice.row(cut, self.programme.limit(self.upper))
-                for source, replicas, held in self.steps[here]:
-                    for way in self.programme.memories.choices(row, held):
+                for source, replicas, depth in self.steps[state]:
+                    for way in self.programme.memories.choices(row, depth):
                         for target, entry in self._continued(row, way, replicas, source, front, rounds, value):
                             if source:
                                 waiting.setdefault(target, {}).setdefault(source, []).append(entry)
@@ -114,18 +114,18 @@ class Fronts:
         if not len(near):
             return []
         targets = row.targets[near]
-        parts = [each[near] for each in self.parts(row, way, numpy.array(replicas))]
-        known = numpy.array([[each.forward, each.backward, each.exchange] for each in front])
-        forward, backward, exchange = (numpy.maximum(known[:, number, None], parts[number]) for number in range(3))
+        parts = [part[near] for part in self.parts(row, way, numpy.array(replicas))]
+        maxima = numpy.array([[beginning.forward, beginning.backward, beginning.exchange] for beginning in front])
+        forward, backward, exchange = (numpy.maximum(maxima[:, number, None], parts[number]) for number in range(3))
         passes = numpy.maximum(forward, self.forward[source, targets]) + numpy.maximum(
             backward, self.backward[source, targets]
         )
-        found = []
+        continuations = []
         for number, at in zip(*numpy.nonzero(rounds * passes + exchange < value), strict=True):
             stage = (row.start, int(targets[at]), replicas, way.recompute, way.offload)
             slowest = (float(forward[number, at]), float(backward[number, at]), float(exchange[number, at]))
-            found.append((stage[1], Beginning(*slowest, front[number], stage)))
-        return found
+            continuations.append((stage[1], Beginning(*slowest, front[number], stage)))
+        return continuations
 
     def _stages(self, beginning: Beginning) -> list[Stage]:
         return [
@@ -137,7 +137,7 @@ class Fronts:
 def _front(entries: Sequence[Beginning]) -> list[Beginning]:
     """Return the entries that no other one equals or beats in all three times."""
     front: list[Beginning] = []
-    for each in sorted(entries, key=lambda entry: (entry.forward, entry.backward, entry.exchange)):
-        if not any(other.backward <= each.backward and other.exchange <= each.exchange for other in front):
-            front.append(each)
+    for beginning in sorted(entries, key=lambda entry: (entry.forward, entry.backward, entry.exchange)):
+        if not any(other.backward <= beginning.backward and other.exchange <= beginning.exchange for other in front):
+            front.append(beginning)
     return front

@@ -57,9 +57,11 @@ class Graph:
     @cached_property
     def identity(self) -> str:
         """The SHA-256 of what the graph says; the order in which the file lists it does not matter."""
-        names = [each.name for each in self.operators]
+        names = [operator.name for operator in self.operators]
         value = [
-            sorted([*each.__dict__.values()][: None if each.checkpointed else -1] for each in self.operators),
+            sorted(
+                [*operator.__dict__.values()][: None if operator.checkpointed else -1] for operator in self.operators
+            ),
             sorted(
                 [names[t.producer], sorted(names[r] for r in t.readers), t.bytes, t.gradient_bytes]
                 for t in self.tensors
@@ -92,30 +94,30 @@ def graph_of(value: Mapping[str, Any], file: str) -> Graph:
     rows = reader.listing(value["operators"], "operators")
     if not rows:
         raise reader.refuse("operators", "empty")
-    found = [_operator(reader, row, f"operators[{number}]") for number, row in enumerate(rows)]
+    entries = [_operator(reader, row, f"operators[{number}]") for number, row in enumerate(rows)]
     numbers: dict[str, int] = {}
-    for number, each in enumerate(found):
-        if each.name in numbers:
-            raise reader.refuse(f"operators[{number}].name", "duplicate", name=each.name)
-        numbers[each.name] = number
-    edges = _edges(reader, value, found, numbers)
-    order = _order(reader, found, edges)
-    place = {number: at for at, number in enumerate(order)}
+    for number, entry in enumerate(entries):
+        if entry.name in numbers:
+            raise reader.refuse(f"operators[{number}].name", "duplicate", name=entry.name)
+        numbers[entry.name] = number
+    edges = _edges(reader, value, entries, numbers)
+    order = _order(reader, entries, edges)
+    position = {number: at for at, number in enumerate(order)}
     tensors = [
         Tensor(
-            place[producer],
-            tuple(sorted({place[reader_] for reader_, _, _ in outs})),
+            position[producer],
+            tuple(sorted({position[reader_] for reader_, _, _ in outs})),
             max(size for _, size, _ in outs),
             max(gradient for _, _, gradient in outs),
         )
         for producer, outs in edges.items()
     ]
-    operators = tuple(found[number] for number in order)
+    operators = tuple(entries[number] for number in order)
     return Graph(
         operators,
-        tuple(sorted(tensors, key=lambda each: each.producer)),
-        _aliases(reader, value, numbers, place, operators),
-        _glued(reader, value, numbers, place),
+        tuple(sorted(tensors, key=lambda tensor: tensor.producer)),
+        _aliases(reader, value, numbers, position, operators),
+        _glued(reader, value, numbers, position),
     )
 
 
@@ -192,11 +194,11 @@ def _order(
 
 
 def _aliases(
-    reader: FieldReader, value: Mapping[str, Any], numbers: Mapping[str, int], place: Mapping[int, int],
+    reader: FieldReader, value: Mapping[str, Any], numbers: Mapping[str, int], position: Mapping[int, int],
     operators: Sequence[Operator],
 ) -> tuple[Alias, ...]:  # fmt: skip
     shared = [0.0] * len(operators)
-    found = []
+    aliases = []
     for number, row in enumerate(reader.listing(value.get("aliases", []), "aliases")):
         field = f"aliases[{number}]"
         alias = reader.mapping(row, field)
@@ -204,23 +206,23 @@ def _aliases(
         for name in ("operators", "bytes"):
             if name not in alias:
                 raise reader.refuse(f"{field}.{name}", "missing")
-        members = _members(reader, alias["operators"], numbers, place, f"{field}.operators")
+        members = _members(reader, alias["operators"], numbers, position, f"{field}.operators")
         size = reader.number(alias, "bytes", field)
         for member in members:
             shared[member] += size
             if shared[member] > operators[member].parameters * (1 + 1e-12):
                 raise reader.refuse(f"{field}.bytes", "more_than_parameters", name=operators[member].name)
-        found.append(Alias(members, size))
-    return tuple(sorted(found, key=lambda each: (each.operators, each.bytes)))
+        aliases.append(Alias(members, size))
+    return tuple(sorted(aliases, key=lambda alias: (alias.operators, alias.bytes)))
 
 
 def _members(
-    reader: FieldReader, value: object, numbers: Mapping[str, int], place: Mapping[int, int], field: str
+    reader: FieldReader, value: object, numbers: Mapping[str, int], position: Mapping[int, int], field: str
 ) -> tuple[int, ...]:
     rows = reader.listing(value, field)
     if not rows:
         raise reader.refuse(field, "empty")
-    members = [place[_named(reader, row, numbers, f"{field}[{at}]")] for at, row in enumerate(rows)]
+    members = [position[_named(reader, row, numbers, f"{field}[{at}]")] for at, row in enumerate(rows)]
     for at, member in enumerate(members):
         if member in members[:at]:
             raise reader.refuse(f"{field}[{at}]", "duplicate", name=rows[at])
@@ -228,7 +230,9 @@ def _members(
 
 
 def _glued(
-    reader: FieldReader, value: Mapping[str, Any], numbers: Mapping[str, int], place: Mapping[int, int]
+    reader: FieldReader, value: Mapping[str, Any], numbers: Mapping[str, int], position: Mapping[int, int]
 ) -> tuple[tuple[int, ...], ...]:
     rows = reader.listing(value.get("glued", []), "glued")
-    return tuple(sorted(_members(reader, row, numbers, place, f"glued[{number}]") for number, row in enumerate(rows)))
+    return tuple(
+        sorted(_members(reader, row, numbers, position, f"glued[{number}]") for number, row in enumerate(rows))
+    )

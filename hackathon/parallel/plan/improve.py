@@ -36,10 +36,10 @@ class Descent:
                 for shift in (-reach, reach):
                     if time.monotonic() > self.deadline:
                         return
-                    there = cuts[number] + shift
-                    if not cuts[number - 1] < there < cuts[number + 1]:
+                    cut = cuts[number] + shift
+                    if not cuts[number - 1] < cut < cuts[number + 1]:
                         continue
-                    tried = [*cuts[:number], there, *cuts[number + 1 :]]
+                    tried = [*cuts[:number], cut, *cuts[number + 1 :]]
                     if self._work(plan, tried, number) >= value:
                         continue
                     other = self._moved(plan, tried, number)
@@ -53,11 +53,11 @@ class Descent:
         """Return the cuts of a plan as positions of the lattice; None if it has others."""
         cuts, at = [0], 0
         for stage in plan.stages:
-            held = 0
-            while held < len(stage.operators) and at < self.lattice.size - 1:
-                held += len(self.lattice.groups[at])
+            count = 0
+            while count < len(stage.operators) and at < self.lattice.size - 1:
+                count += len(self.lattice.groups[at])
                 at += 1
-            if held != len(stage.operators) or self.lattice.members(cuts[-1], at) != tuple(sorted(stage.operators)):
+            if count != len(stage.operators) or self.lattice.members(cuts[-1], at) != tuple(sorted(stage.operators)):
                 return None
             cuts.append(at)
         return cuts
@@ -77,10 +77,10 @@ class Descent:
                 if len(plans) == 1 and all(self._runs(plans[0], stage) for stage in changed):
                     return plans[0]
         for stage in changed:
-            able = [each for each in plans if self._runs(each, stage)]
+            able = [candidate for candidate in plans if self._runs(candidate, stage)]
             if not able:
                 return None
-            fastest = min(able, key=lambda each: each.costs[stage].forward + each.costs[stage].backward)
+            fastest = min(able, key=lambda candidate: candidate.costs[stage].forward + candidate.costs[stage].backward)
             stages[stage] = fastest.stages[stage]
         chosen = self.costed(stages)
         return chosen if chosen.feasible else None

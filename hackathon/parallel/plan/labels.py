@@ -36,7 +36,7 @@ class Shape:
         replicas = self.replicas or (self.same_replicas,) * (self.stages or 0)
         if not replicas or (self.same_replicas is not None and self.stages is None):
             return self.micro_batches / self.devices
-        return 1 / sum(1 / -(-self.micro_batches // (each or 1)) for each in replicas)
+        return 1 / sum(1 / -(-self.micro_batches // (count or 1)) for count in replicas)
 
     def tight(self) -> "Shape":
         """Return the same shape without devices that no plan can use."""
@@ -63,7 +63,7 @@ class Shape:
     def choices(self, placed: int, devices: int) -> list[int]:
         """Return the replicas that the next stage may have, `placed` stages with `devices` devices being behind it."""
         left = min(self.devices - devices, self.micro_batches)
-        if placed >= min(each for each in (self.stages, self.most_stages, placed + 1) if each is not None):
+        if placed >= min(limit for limit in (self.stages, self.most_stages, placed + 1) if limit is not None):
             return []
         if self.replicas is not None:
             mine = [self.replicas[-1 - placed]] if placed < len(self.replicas) else []
@@ -71,7 +71,7 @@ class Shape:
             mine = [self.same_replicas]
         else:
             mine = list(range(1, left + 1)) if self.candidates is None else list(self.candidates)
-        return [each for each in mine if each <= left]
+        return [count for count in mine if count <= left]
 
     def complete(self, placed: int) -> bool:
         """Return whether a plan may have so many stages."""
@@ -80,10 +80,10 @@ class Shape:
     def allows(self, replicas: Sequence[int]) -> bool:
         """Return whether a plan may have these replicas of its stages, first to last."""
         placed = devices = 0
-        for each in reversed(replicas):
-            if each not in self.choices(placed, devices):
+        for count in reversed(replicas):
+            if count not in self.choices(placed, devices):
                 return False
-            placed, devices = placed + 1, devices + each
+            placed, devices = placed + 1, devices + count
         return self.complete(placed)
 
 
@@ -130,7 +130,7 @@ class Labels:
     ) -> None:
         self.shape = shape
         fixed = (shape.stages, shape.replicas, shape.most_stages)
-        self.by_stages = by_stages or any(each is not None for each in fixed)
+        self.by_stages = by_stages or any(value is not None for value in fixed)
         start = Label(0, 0, 0)
         self.labels = [start]
         numbers = {start: 0}
@@ -140,7 +140,7 @@ class Labels:
             for replicas in shape.choices(label.stages, label.devices):
                 product = {"exact": label.product, "least": 1, "most": 2 * label.devices - 1}[count]
                 warm_up = 1 if last else warm_up_before(product, replicas)
-                held = in_flight(warm_up, replicas, shape.micro_batches)
+                depth = in_flight(warm_up, replicas, shape.micro_batches)
                 following = Label(
                     label.devices + replicas,
                     label.stages + 1 if self.by_stages else 1,
@@ -152,7 +152,7 @@ class Labels:
                     if len(self.labels) > most:
                         raise TooManyLabels
                 first = self._ahead(label, replicas, ahead) if ahead is not None else 0
-                key = (replicas, held, last, first)
+                key = (replicas, depth, last, first)
                 group = groups.setdefault(key, Group(*key))
                 group.sources.append(at)
                 group.targets.append(numbers[following])
@@ -174,7 +174,7 @@ class Labels:
         """Return the labels that a whole plan may have, the one of fewer devices, then of fewer stages first."""
         numbers = [
             number
-            for number, each in enumerate(self.labels)
-            if (self.shape.complete(each.stages) if self.by_stages else number > 0)
+            for number, label in enumerate(self.labels)
+            if (self.shape.complete(label.stages) if self.by_stages else number > 0)
         ]
         return sorted(numbers, key=lambda number: (self.labels[number].devices, self.labels[number].stages))

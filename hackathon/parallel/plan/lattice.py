@@ -69,25 +69,25 @@ class Lattice:
     def __init__(self, blocks: Blocks, devices: Devices) -> None:
         self.blocks, self.devices, self.graph = blocks, devices, blocks.graph
         tensors = [
-            each
-            for each in self.graph.tensors
-            if any(blocks.of[reader] != blocks.of[each.producer] for reader in each.readers)
+            tensor
+            for tensor in self.graph.tensors
+            if any(blocks.of[reader] != blocks.of[tensor.producer] for reader in tensor.readers)
         ]
         self.tensors = tensors
-        self.forward_seconds = [transfer_seconds(each.bytes, devices) for each in tensors]
-        self.backward_seconds = [transfer_seconds(each.gradient_bytes, devices) for each in tensors]
-        ways = [_longest_ways(blocks, name) for name in ("forward", "backward")]
+        self.forward_seconds = [transfer_seconds(tensor.bytes, devices) for tensor in tensors]
+        self.backward_seconds = [transfer_seconds(tensor.gradient_bytes, devices) for tensor in tensors]
+        paths = [_longest_ways(blocks, name) for name in ("forward", "backward")]
         self.forward_heads = [
-            ways[0][each.producer] + seconds for each, seconds in zip(tensors, self.forward_seconds, strict=True)
+            paths[0][tensor.producer] + seconds for tensor, seconds in zip(tensors, self.forward_seconds, strict=True)
         ]
         """Tensor → seconds, at least, until it can come to another stage."""
         self.backward_heads = [
-            ways[1][each.producer] + seconds for each, seconds in zip(tensors, self.backward_seconds, strict=True)
+            paths[1][tensor.producer] + seconds for tensor, seconds in zip(tensors, self.backward_seconds, strict=True)
         ]
         """Tensor → seconds, at least, from when its gradient is sent until the step ends."""
         self.chain = blocks.is_path and len(tensors) == len(blocks) - 1
         """Whether one tensor crosses each cut, from a block to the next one."""
-        self.heads = [sum(each) for each in zip(self.forward_heads, self.backward_heads, strict=True)]
+        self.heads = [sum(pair) for pair in zip(self.forward_heads, self.backward_heads, strict=True)]
 
     def members(self, start: int, end: int) -> tuple[int, ...]:
         """Return the operators between two cuts."""
@@ -104,11 +104,11 @@ def _longest_ways(blocks: Blocks, passes: str) -> list[float]:
     Operators of one block run one after another, so that a way through a block takes all of it.
     """
     operators = blocks.graph.operators
-    cost = [sum(getattr(operators[each], passes) for each in members) for members in blocks.members]
+    cost = [sum(getattr(operators[member], passes) for member in members) for members in blocks.members]
     longest = [0.0] * len(blocks)
     for number in range(len(blocks)):
         longest[number] = cost[number] + max((longest[other] for other in blocks.before[number]), default=0.0)
-    return [longest[blocks.of[each]] for each in range(len(operators))]
+    return [longest[blocks.of[member]] for member in range(len(operators))]
 
 
 class LinearLattice(Lattice):
@@ -148,13 +148,13 @@ class LinearLattice(Lattice):
         operators = self.graph.operators
         fields: dict[str, Array] = {}
         for name in SUMS:
-            sums = [sum(getattr(operators[each], name) for each in group) for group in self.groups]
+            sums = [sum(getattr(operators[member], name) for member in group) for group in self.groups]
             fields[name] = numpy.concatenate([[0.0], numpy.cumsum(sums)])
         self._sums = fields
         self._fixed = fields["frozen"] + fields["buffers"]
         self._passes = fields["forward"] + fields["backward"]
-        self._workspace = numpy.array([max(operators[each].workspace for each in group) for group in self.groups])
-        self._largest = numpy.array([max(operators[each].parameters for each in group) for group in self.groups])
+        self._workspace = numpy.array([max(operators[member].workspace for member in group) for group in self.groups])
+        self._largest = numpy.array([max(operators[member].parameters for member in group) for group in self.groups])
 
     def _follow(self) -> None:
         """Find which tensors cross each cut, and where they are read."""
@@ -162,18 +162,20 @@ class LinearLattice(Lattice):
         self._live: list[list[int]] = [[] for _ in range(self.size)]
         crossing: list[list[list[float]]] = [[[] for _ in range(self.size)] for _ in range(2)]
         for number, tensor in enumerate(self.tensors):
-            made = self._place[tensor.producer]
-            readers = sorted({self._place[reader] for reader in tensor.readers} - {made})
+            producer = self._place[tensor.producer]
+            readers = sorted({self._place[reader] for reader in tensor.readers} - {producer})
             self._readers.append(readers)
-            for cut in range(made, readers[-1] if readers else made):
+            for cut in range(producer, readers[-1] if readers else producer):
                 self._live[cut].append(number)
                 crossing[0][cut].append(self.forward_seconds[number])
                 crossing[1][cut].append(self.backward_seconds[number])
-        self._crossing = [numpy.array([sum(each) for each in cuts]) for cuts in crossing]
-        rest = self._passes[-1] - self._passes  # in a chain all of it lies between a forward and its backward pass
-        self._behind = numpy.maximum(rest + self._crossing[0] + self._crossing[1] if self.chain else 0.0 * rest, 0.0)
+        self._crossing = [numpy.array([sum(seconds) for seconds in cuts]) for cuts in crossing]
+        remaining = self._passes[-1] - self._passes  # in a chain all of it lies between a forward and its backward pass
+        self._behind = numpy.maximum(
+            remaining + self._crossing[0] + self._crossing[1] if self.chain else 0.0 * remaining, 0.0
+        )
         self._shared = [
-            (sorted(self._place[each] for each in alias.operators), alias.bytes) for alias in self.graph.aliases
+            (sorted(self._place[member] for member in alias.operators), alias.bytes) for alias in self.graph.aliases
         ]
 
     def crossing(self, cut: int) -> tuple[float, float, float, float, float]:
@@ -184,13 +186,13 @@ class LinearLattice(Lattice):
 
     def behind(self, cuts: Array) -> Array:
         """Return `StageRow.behind` of stages that end at cuts."""
-        found: Array = self._behind[cuts]
-        return found
+        seconds: Array = self._behind[cuts]
+        return seconds
 
     def transfers(self, cuts: Array) -> Array:
         """Return the seconds of all transfers over cuts, forward and backward."""
-        found: Array = self._crossing[0][cuts] + self._crossing[1][cuts]
-        return found
+        seconds: Array = self._crossing[0][cuts] + self._crossing[1][cuts]
+        return seconds
 
     def row(self, start: int, limit: float = float("inf")) -> StageRow:
         stop = self.size
@@ -199,12 +201,12 @@ class LinearLattice(Lattice):
             stop = min(self.size, max(start + 2, int(numpy.searchsorted(self._passes, reach, "right"))))
         count = stop - start - 1
         window = slice(start + 1, stop)
-        sums = {name: each[window] - each[start] for name, each in self._sums.items()}
+        sums = {name: values[window] - values[start] for name, values in self._sums.items()}
         received = numpy.zeros((5, count))  # bytes, forward, backward, head, head of forward passes
-        sent = numpy.array([each[window] for each in self._crossing])
+        sent = numpy.array([values[window] for values in self._crossing])
         for number in self._live[start]:
             readers = self._readers[number]
-            first = next(each for each in readers if each > start) - start - 1
+            first = next(reader for reader in readers if reader > start) - start - 1
             tensor = self.tensors[number]
             forward, backward = self.forward_seconds[number], self.backward_seconds[number]
             received[0, first:] += tensor.bytes
@@ -218,15 +220,15 @@ class LinearLattice(Lattice):
         if len(self._live[start]) > 1:
             numpy.maximum(sent, 0.0, out=sent)
         trainable = sums["parameters"]
-        for places, size in self._shared:
-            for place in [each for each in places if each > start][1:]:
-                trainable[place - start - 1 :] -= size
+        for positions, size in self._shared:
+            for position in [holder for holder in positions if holder > start][1:]:
+                trainable[position - start - 1 :] -= size
         own = trainable.copy() if self._shared else trainable
-        for places, size in self._shared:
-            first = next((each for each in places if each > start), self.size)
+        for positions, size in self._shared:
+            first = next((holder for holder in positions if holder > start), self.size)
             if first < self.size:
-                whole = places[-1] if places[0] > start else self.size
-                own[first - start - 1 : max(first, whole) - start - 1] -= size
+                end = positions[-1] if positions[0] > start else self.size
+                own[first - start - 1 : max(first, end) - start - 1] -= size
         return StageRow(
             start, numpy.arange(start + 1, stop), True,
             sums["forward"], sums["backward"], trainable, self._fixed[window] - self._fixed[start], sums["saved"],
@@ -247,11 +249,11 @@ class IdealLattice(Lattice):
         self._rows: dict[int, StageRow] = {}
         of = blocks.of
         inside = self._inside
-        self._made = inside[:, [of[each.producer] for each in self.tensors]]
+        self._made = inside[:, [of[tensor.producer] for tensor in self.tensors]]
         self._read = numpy.array(
-            [inside[:, [of[each] for each in tensor.readers]].sum(axis=1) for tensor in self.tensors]
+            [inside[:, [of[reader] for reader in tensor.readers]].sum(axis=1) for tensor in self.tensors]
         ).reshape(len(self.tensors), self.size)
-        self._needed = self._read < numpy.array([len(each.readers) for each in self.tensors], dtype=int)[:, None]
+        self._needed = self._read < numpy.array([len(tensor.readers) for tensor in self.tensors], dtype=int)[:, None]
         crosses = (self._made.T & self._needed).astype(float)
         self._crossing = numpy.array([self.forward_seconds, self.backward_seconds]) @ crosses
 
@@ -260,7 +262,7 @@ class IdealLattice(Lattice):
         operators = self.graph.operators
         per_block = {
             name: numpy.array(
-                [sum(getattr(operators[each], name) for each in members) for members in self.blocks.members]
+                [sum(getattr(operators[member], name) for member in members) for members in self.blocks.members]
             )
             for name in SUMS
         }
@@ -270,7 +272,9 @@ class IdealLattice(Lattice):
     def _most(self) -> tuple[Array, Array]:
         operators = self.graph.operators
         return tuple(  # type: ignore[return-value]
-            numpy.array([max(getattr(operators[each], name) for each in members) for members in self.blocks.members])
+            numpy.array(
+                [max(getattr(operators[member], name) for member in members) for members in self.blocks.members]
+            )
             for name in ("workspace", "parameters")
         )
 
@@ -288,7 +292,7 @@ class IdealLattice(Lattice):
         later = self._inside[start + 1 :]
         targets = start + 1 + numpy.flatnonzero(later[:, mine].all(axis=1))
         between = self._inside[targets] & ~mine
-        sums = {name: each[targets] - each[start] for name, each in self._sums.items()}
+        sums = {name: values[targets] - values[start] for name, values in self._sums.items()}
         count = len(targets)
         received = numpy.zeros((5, count))
         sent = self._crossing[:, targets]
@@ -308,11 +312,11 @@ class IdealLattice(Lattice):
         trainable = sums["parameters"]
         own = trainable.copy()
         for alias in self.graph.aliases:
-            holders = between[:, [self.blocks.of[each] for each in alias.operators]].sum(axis=1)
+            holders = between[:, [self.blocks.of[member] for member in alias.operators]].sum(axis=1)
             trainable -= numpy.maximum(holders - 1, 0) * alias.bytes
-            whole = holders == len(alias.operators)
-            own -= numpy.where(whole, holders - 1, holders) * alias.bytes
-        workspace, largest = ((between * each).max(axis=1) for each in self._most)
+            complete = holders == len(alias.operators)
+            own -= numpy.where(complete, holders - 1, holders) * alias.bytes
+        workspace, largest = ((between * maxima).max(axis=1) for maxima in self._most)
         waited = self._waited(start, targets)
         return StageRow(
             start, targets, False,
@@ -327,8 +331,10 @@ class IdealLattice(Lattice):
         operators, count = self.graph.operators, len(self.blocks)
         tails = numpy.zeros(count)
         for number in range(count - 1, -1, -1):
-            passes = sum(operators[each].forward + operators[each].backward for each in self.blocks.members[number])
-            tails[number] = passes + max((tails[each] for each in self.blocks.followers[number]), default=0.0)
+            passes = sum(
+                operators[member].forward + operators[member].backward for member in self.blocks.members[number]
+            )
+            tails[number] = passes + max((tails[follower] for follower in self.blocks.followers[number]), default=0.0)
         longest: Array = (~self._inside * tails).max(axis=1)
         return longest
 
@@ -338,7 +344,7 @@ class IdealLattice(Lattice):
         Each block behind the stage then waits for one of them.
         """
         mine = self._inside[start]
-        ready = [each for each, before in enumerate(self.blocks.before) if not mine[each] and mine[before].all()]
+        ready = [block for block, before in enumerate(self.blocks.before) if not mine[block] and mine[before].all()]
         waited: Array = self._inside[targets][:, ready].all(axis=1).astype(float)
         return waited
 
@@ -353,15 +359,15 @@ class RelaxedLattice(Lattice):
     def __init__(self, full: LinearLattice, zones: int) -> None:
         super().__init__(full.blocks, full.devices)
         self._full, self.relaxed = full, True
-        ends = [int(each) for each in numpy.unique(numpy.linspace(0, full.size - 2, zones + 1).round())]
-        self._low = numpy.array([0, *(each + 1 for each in ends[:-1]), full.size - 1])
+        ends = [int(end) for end in numpy.unique(numpy.linspace(0, full.size - 2, zones + 1).round())]
+        self._low = numpy.array([0, *(end + 1 for end in ends[:-1]), full.size - 1])
         self._high = numpy.array([0, *ends[1:], full.size - 1])
         self.size = len(self._low)
         crossing = [full.crossing(cut) for cut in range(1, full.size - 1)]
         columns = {"in_bytes": 0, "in_forward": 1, "in_backward": 2, "head": 3, "head_forward": 4}
         self._least: dict[str, Array] = {}
         for name, column in columns.items():
-            values = numpy.array([0.0, *(each[column] for each in crossing), 0.0])
+            values = numpy.array([0.0, *(row[column] for row in crossing), 0.0])
             zones_of = zip(self._low, self._high, strict=True)
             self._least[name] = numpy.array([values[low : high + 1].min() for low, high in zones_of])
 
@@ -370,17 +376,17 @@ class RelaxedLattice(Lattice):
 
     def row(self, start: int, limit: float = float("inf")) -> StageRow:
         base = self._full.row(int(self._high[start]), limit)
-        places = self._low[start + 1 :] - self._high[start] - 1
-        places = places[places < len(base.targets)]
-        if not len(places):
-            places = self._low[start + 1 : start + 2] - self._high[start] - 1
+        positions = self._low[start + 1 :] - self._high[start] - 1
+        positions = positions[positions < len(base.targets)]
+        if not len(positions):
+            positions = self._low[start + 1 : start + 2] - self._high[start] - 1
             base = self._full.row(int(self._high[start]))
-        targets = numpy.arange(start + 1, start + 1 + len(places))
-        values = {name: getattr(base, name)[places] for name in ARRAYS}
-        if any(each.checkpointed for each in self._full.graph.operators):
+        targets = numpy.arange(start + 1, start + 1 + len(positions))
+        values = {name: getattr(base, name)[positions] for name in ARRAYS}
+        if any(operator.checkpointed for operator in self._full.graph.operators):
             values["checkpointed"] = numpy.where(values["checkpointed"] > 0, values["checkpointed"], -1.0)
         for name, least in self._least.items():
-            values[name] = numpy.full(len(places), least[start])
+            values[name] = numpy.full(len(positions), least[start])
         values["out_forward"] = self._least["in_forward"][targets]
         values["out_backward"] = self._least["in_backward"][targets]
         values["behind"] = self._least_behind[targets]

@@ -22,8 +22,8 @@ def lightened(graph: Graph, most: int) -> tuple[Blocks, list[int]] | None:
     while low < high:  # the fewest of `order` that have to be left out
         middle = (low + high) // 2
         out = set(order[:middle])
-        kept = [number not in out for number in range(len(graph.operators))]
-        blocks = Blocks(without(graph, kept))
+        mask = [number not in out for number in range(len(graph.operators))]
+        blocks = Blocks(without(graph, mask))
         ideals = blocks.ideals(most)
         if ideals is None:
             low = middle + 1
@@ -45,39 +45,41 @@ def _candidates(graph: Graph) -> list[int]:
     for number in range(count - 1, -1, -1):
         for reader in readers[number]:
             after[number] |= after[reader] | 1 << reader
-    free = [count - 1 - (before[each] | after[each]).bit_count() for each in range(count)]
-    seconds = [each.forward + each.backward for each in graph.operators]
+    free = [count - 1 - (before[number] | after[number]).bit_count() for number in range(count)]
+    seconds = [operator.forward + operator.backward for operator in graph.operators]
     heaviest = max(range(count), key=seconds.__getitem__)
-    found = [number for number in range(count) if free[number] and number != heaviest]
-    return sorted(found, key=lambda number: (seconds[number] / free[number], -free[number]))
+    candidates = [number for number in range(count) if free[number] and number != heaviest]
+    return sorted(candidates, key=lambda number: (seconds[number] / free[number], -free[number]))
 
 
-def without(graph: Graph, kept: Sequence[bool]) -> Graph:
+def without(graph: Graph, mask: Sequence[bool]) -> Graph:
     """Return the graph of the operators that are kept."""
-    number = {each: at for at, each in enumerate(each for each, keep in enumerate(kept) if keep)}
+    number = {member: at for at, member in enumerate(member for member, keep in enumerate(mask) if keep)}
     readers: list[set[int]] = [set() for _ in graph.operators]
     for tensor in graph.tensors:
         readers[tensor.producer] |= set(tensor.readers)
     reached: list[set[int]] = [set() for _ in graph.operators]
     """Operator → kept operators that read it through operators that are left out."""
-    for at in range(len(kept) - 1, -1, -1):  # in the order of operators readers come later
+    for at in range(len(mask) - 1, -1, -1):  # in the order of operators readers come later
         for reader in readers[at]:
-            if not kept[reader]:
-                reached[at] |= reached[reader] | {other for other in readers[reader] if kept[other]}
+            if not mask[reader]:
+                reached[at] |= reached[reader] | {other for other in readers[reader] if mask[other]}
     tensors = []
     for tensor in graph.tensors:
-        mine = tuple(sorted(number[each] for each in tensor.readers if kept[each]))
-        if kept[tensor.producer] and mine:
+        mine = tuple(sorted(number[reader] for reader in tensor.readers if mask[reader]))
+        if mask[tensor.producer] and mine:
             tensors.append(Tensor(number[tensor.producer], mine, tensor.bytes, tensor.gradient_bytes))
-    for at, others in enumerate(reached):
-        through = tuple(sorted(number[each] for each in others - readers[at]))
-        if kept[at] and through:
+    for at, targets in enumerate(reached):
+        through = tuple(sorted(number[reader] for reader in targets - readers[at]))
+        if mask[at] and through:
             tensors.append(Tensor(number[at], through, 0.0, 0.0))
-    aliases = [(tuple(number[each] for each in alias.operators if kept[each]), alias.bytes) for alias in graph.aliases]
-    glued = [tuple(number[each] for each in group if kept[each]) for group in graph.glued]
+    aliases = [
+        (tuple(number[member] for member in alias.operators if mask[member]), alias.bytes) for alias in graph.aliases
+    ]
+    glued = [tuple(number[member] for member in group if mask[member]) for group in graph.glued]
     return Graph(
-        tuple(each for each, keep in zip(graph.operators, kept, strict=True) if keep),
-        tuple(sorted(tensors, key=lambda each: (each.producer, each.bytes))),
+        tuple(operator for operator, keep in zip(graph.operators, mask, strict=True) if keep),
+        tuple(sorted(tensors, key=lambda tensor: (tensor.producer, tensor.bytes))),
         tuple(Alias(members, size) for members, size in aliases if len(members) > 1),
         tuple(group for group in glued if len(group) > 1),
     )

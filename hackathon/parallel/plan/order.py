@@ -66,9 +66,9 @@ def interleaved_order(
     total = chunks * micro_batches
 
     def at(step: int, *, forward: bool) -> tuple[int, int]:
-        turn, place = divmod(step, size)
+        turn, position = divmod(step, size)
         chunk = turn % chunks if forward else chunks - 1 - turn % chunks
-        return chunk * processes + process, turn // chunks * size + place
+        return chunk * processes + process, turn // chunks * size + position
 
     warm_up = min((chunks - 1) * size + (processes - 1 - process) * (1 if zero_bubble else 2), total)
     passes = [(FORWARD, *at(step, forward=True)) for step in range(warm_up)]

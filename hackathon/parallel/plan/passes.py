@@ -37,14 +37,14 @@ class Memories:
     recompute: str = "never"
     offload: str = "never"
 
-    def choices(self, row: StageRow, held: int | Array, *, checked: bool = True) -> list[StageWay]:
-        """Return the ways to run the stages of a row with `held` micro-batches in flight, faster ones first.
+    def choices(self, row: StageRow, depth: int | Array, *, checked: bool = True) -> list[StageWay]:
+        """Return the ways to run the stages of a row with `depth` micro-batches in flight, faster ones first.
 
         With a column of numbers, `fits` has a row for each. Without `checked`, memory does not count. A stage with an
         operator that must be recomputed does so in every mode.
         """
         optimizer = self.devices.optimizer_bytes_per_parameter_byte
-        found = []
+        choices = []
         modes, forced = MODES[self.recompute], bool(row.checkpointed.any())
         for offload in MODES[self.offload]:
             for recompute in (False, True) if forced else modes:
@@ -56,14 +56,14 @@ class Memories:
                     forward = numpy.maximum(forward, row.trainable / host)
                     backward = numpy.maximum(backward, 2 * row.trainable / host)
                     states = 3 * row.largest
-                kept = held * row.in_bytes + (row.saved if recompute else held * row.saved)
-                total = states + row.fixed + kept + row.workspace
+                activations = depth * row.in_bytes + (row.saved if recompute else depth * row.saved)
+                total = states + row.fixed + activations + row.workspace
                 fit = total <= self.devices.memory * (1 + SLACK) if checked else numpy.ones(total.shape, bool)
                 if forced:
                     can = recompute in modes
                     fit &= (row.checkpointed != 0) | can if recompute else (row.checkpointed <= 0) & can
-                found.append(StageWay(recompute, offload, forward, backward, fit))
-        return found
+                choices.append(StageWay(recompute, offload, forward, backward, fit))
+        return choices
 
 
 Cost = Callable[[StageRow, StageWay, Array], Array]
@@ -86,20 +86,20 @@ class _Steps:
     def __init__(self, groups: Sequence[Group]) -> None:
         self.groups = groups
         self.replicas, self.held, self.ahead = (
-            numpy.array([[getattr(each, name)] for each in groups]) for name in ("replicas", "held", "ahead")
+            numpy.array([[getattr(group, name)] for group in groups]) for name in ("replicas", "held", "ahead")
         )
         self.by_replicas: list[tuple[Array, Array, Array, Array, bool]] = []
         """Numbers of groups; then, a row for each step: the place of its group among them, sources, targets; unique."""
-        for replicas in sorted({each.replicas for each in groups}):
-            mine = [number for number, each in enumerate(groups) if each.replicas == replicas]
+        for replicas in sorted({group.replicas for group in groups}):
+            mine = [number for number, group in enumerate(groups) if group.replicas == replicas]
             steps = [
-                (place, source, target)
-                for place, number in enumerate(mine)
+                (position, source, target)
+                for position, number in enumerate(mine)
                 for source, target in zip(groups[number].sources, groups[number].targets, strict=True)
             ]
-            which, sources, targets = (numpy.array(column) for column in zip(*steps, strict=True))
+            positions, sources, targets = (numpy.array(column) for column in zip(*steps, strict=True))
             unique = len(set(targets.tolist())) == len(steps)
-            self.by_replicas.append((numpy.array(mine), which, sources, targets, unique))
+            self.by_replicas.append((numpy.array(mine), positions, sources, targets, unique))
 
 
 class Programme:
@@ -107,9 +107,9 @@ class Programme:
 
     def __init__(self, lattice: Lattice, memories: Memories, labels: Labels, deadline: float) -> None:
         self.lattice, self.memories, self.labels, self.deadline = lattice, memories, labels, deadline
-        self._last = _Steps([each for each in labels.groups if each.last])
-        self._other = _Steps([each for each in labels.groups if not each.last])
-        self._most = max((each.replicas for each in labels.groups), default=1)
+        self._last = _Steps([group for group in labels.groups if group.last])
+        self._other = _Steps([group for group in labels.groups if not group.last])
+        self._most = max((group.replicas for group in labels.groups), default=1)
 
     def limit(self, upper: float, reach: float = 1.0) -> float:
         """Return the seconds of passes above which no stage has a cost below `upper`."""
@@ -132,8 +132,8 @@ class Programme:
             row = self.lattice.row(start, limit)
             if self._last.groups and row.targets[-1] == size - 1:
                 costs, _ = self._least(row.final(), self._last, cost, None)
-                for mine, which, _, targets, _ in self._last.by_replicas:
-                    numpy.minimum.at(values[:, start], targets, costs[mine[which], 0])
+                for mine, positions, _, targets, _ in self._last.by_replicas:
+                    numpy.minimum.at(values[:, start], targets, costs[mine[positions], 0])
             if self._other.groups:
                 costs, shifts = self._least(row, self._other, cost, shift)
                 for mine, *steps, unique in self._other.by_replicas:
@@ -162,9 +162,9 @@ class Programme:
             at = int(numpy.searchsorted(row.targets, target))
             column, ahead = numpy.array([[group.replicas]]), numpy.array([[group.ahead]])
             choices = self.memories.choices(row, group.held)
-            ways = [replace(each, ahead=ahead) for each in choices if each.fits[at]]
+            options = [replace(choice, ahead=ahead) for choice in choices if choice.fits[at]]
             best = min(
-                ways,
+                options,
                 key=lambda way: (
                     cost(row, way, column)[0, at], way.forward[at] + way.backward[at],
                 ),
@@ -177,7 +177,7 @@ class Programme:
         self, values: Array, start: int, label: int, row: StageRow, cost: Cost, shift: Cost | None
     ) -> tuple[int, int, Group]:
         """Return (cut, label) behind the stage that gives a label its value, and the group of the step."""
-        wanted = values[label, start]
+        value = values[label, start]
         for steps in (self._last, self._other):
             if not steps.groups:
                 continue
@@ -187,7 +187,7 @@ class Programme:
                     if target != label:
                         continue
                     behind = values[source, row.targets] + (shifts[number] if shifts is not None and source else 0.0)
-                    hits = numpy.flatnonzero(numpy.maximum(costs[number], behind) <= wanted)
+                    hits = numpy.flatnonzero(numpy.maximum(costs[number], behind) <= value)
                     if len(hits):
                         return int(row.targets[hits[0]]), source, group
         raise AssertionError("a label without a stage")
@@ -202,15 +202,15 @@ def _place(
     if not len(near):
         return
     low, high = int(near[0]), int(near[-1]) + 1
-    which, sources, targets = steps
+    positions, sources, targets = steps
     behind = (
         values[sources, row.start + 1 + low : row.start + 1 + high]
         if row.contiguous
         else values[sources[:, None], row.targets[low:high]]
     )
-    mine = costs[:, low:high] if len(costs) == 1 else costs[which, low:high]
+    mine = costs[:, low:high] if len(costs) == 1 else costs[positions, low:high]
     if shifts is not None:
-        behind = behind + (shifts[:, low:high] if len(costs) == 1 else shifts[which, low:high])
+        behind = behind + (shifts[:, low:high] if len(costs) == 1 else shifts[positions, low:high])
     least = numpy.maximum(behind, mine).min(axis=1)
     if unique:
         values[targets, row.start] = numpy.minimum(values[targets, row.start], least)

@@ -45,8 +45,8 @@ class StepChart:
     def __init__(self, plan: CostedPlan) -> None:
         self.plan = plan
         self.step: SimulatedStep = simulate(plan)
-        whole = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)]
-        self.lanes, self.left_out = whole[:MOST_LANES], len(whole[MOST_LANES:])
+        lanes = [(stage, replica) for stage, count in enumerate(plan.replicas) for replica in range(count)]
+        self.lanes, self.left_out = lanes[:MOST_LANES], len(lanes[MOST_LANES:])
         self.micro_batches = min(plan.micro_batches, max(1, MOST_PASSES // (2 * len(plan.stages))))
         """Those whose passes are all drawn."""
         self.end = self.step.seconds
@@ -60,12 +60,12 @@ class StepChart:
 
     def captions(self) -> list[str]:
         """Return what should be read beside the chart."""
-        told = [message("plan.picture_seconds", seconds=f"{self.step.seconds:.4g}")]
+        lines = [message("plan.picture_seconds", seconds=f"{self.step.seconds:.4g}")]
         if self.micro_batches < self.plan.micro_batches:
-            told.append(message("plan.picture_beginning", count=self.micro_batches, all=self.plan.micro_batches))
+            lines.append(message("plan.picture_beginning", count=self.micro_batches, all=self.plan.micro_batches))
         if self.left_out:
-            told.append(message("plan.picture_left_out", count=self.left_out))
-        return told
+            lines.append(message("plan.picture_left_out", count=self.left_out))
+        return lines
 
     def lines(self, top: int) -> Iterator[str]:
         """Yield the elements of the chart, the first lane at `top`."""

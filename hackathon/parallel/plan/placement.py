@@ -60,26 +60,26 @@ def placed(plan: CostedPlan, devices_per_node: int | None = None) -> Placement |
         return None
     inside, between = inside_node(plan.devices), between_nodes(plan.devices)
     nodes, per_node = job_shape(plan.devices_used, devices_per_node)
-    places, rank = [], 0
+    hosts, rank = [], 0
     for count in plan.replicas:
-        places.append(tuple((rank + each) // per_node for each in range(count)))
+        hosts.append(tuple((rank + replica) // per_node for replica in range(count)))
         rank += count
     if between is None and nodes > 1:
-        return Placement(nodes, per_node, tuple(places), None)
+        return Placement(nodes, per_node, tuple(hosts), None)
     near = CostedPlan(plan.graph, inside, plan.micro_batches, plan.stages)
     far = CostedPlan(plan.graph, between or inside, plan.micro_batches, plan.stages)
     senders: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
     readers: list[list[tuple[int, float]]] = [[] for _ in plan.stages]
-    for here, there in zip(near.links, far.links, strict=True):
-        link = there if _apart(places[here.sender], places[here.reader], plan.micro_batches) else here
+    for near_link, far_link in zip(near.links, far.links, strict=True):
+        link = far_link if _apart(hosts[near_link.sender], hosts[near_link.reader], plan.micro_batches) else near_link
         senders[link.reader].append((link.sender, link.forward))
         readers[link.sender].append((link.reader, link.backward))
     exchanges = []
-    for each in near.exchanges:
-        spread = len({node for stage in each.stages for node in places[stage]}) > 1
-        exchanges.append(each.seconds(far.devices if spread else near.devices))
+    for exchange in near.exchanges:
+        spread = len({node for stage in exchange.stages for node in hosts[stage]}) > 1
+        exchanges.append(exchange.seconds(far.devices if spread else near.devices))
     timing = replace(timing_of(near), senders=senders, readers=readers)
-    return Placement(nodes, per_node, tuple(places), simulate(near, timing, exchanges).seconds)
+    return Placement(nodes, per_node, tuple(hosts), simulate(near, timing, exchanges).seconds)
 
 
 def _apart(senders: Sequence[int], readers: Sequence[int], micro_batches: int) -> bool:

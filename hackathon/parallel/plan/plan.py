@@ -34,21 +34,25 @@ def make_plan(request: PlanRequest) -> PlanResult:
     def costed(stages: Sequence[Stage]) -> CostedPlan:
         return CostedPlan(request.graph, request.devices, request.micro_batches, stages)
 
-    others = Alternatives(
+    baselines = Alternatives(
         blocks, request.devices.count, request.micro_batches, request.devices.memory,
         request.recompute, request.offload, costed,
     )  # fmt: skip
-    alternatives = others.all()
+    alternatives = baselines.all()
     deadline = float("inf") if request.seconds is None else time.monotonic() + request.seconds
     planner = Planner(request, blocks, shape, costed, deadline)
-    admissible = [each for each in alternatives.values() if each.feasible and shape.allows(each.replicas)]
-    found = planner.search(admissible)
-    if found.plan is None:
-        complete = found.complete or _one_never_fits(request)
+    admissible = [
+        alternative
+        for alternative in alternatives.values()
+        if alternative.feasible and shape.allows(alternative.replicas)
+    ]
+    findings = planner.search(admissible)
+    if findings.plan is None:
+        complete = findings.complete or _one_never_fits(request)
         names, enough = helpful(request, blocks)
         return PlanResult(request, None, None, None, "search", complete, alternatives, names, enough)
-    value = value_of(found.plan, request.objective)
-    return PlanResult(request, found.plan, value, min(found.bound, value), found.basis, True, alternatives)
+    value = value_of(findings.plan, request.objective)
+    return PlanResult(request, findings.plan, value, min(findings.bound, value), findings.basis, True, alternatives)
 
 
 def shape_of(request: PlanRequest, blocks: int) -> "Shape":
@@ -77,27 +81,27 @@ def helpful(request: PlanRequest, blocks: Blocks) -> tuple[tuple[str, ...], int 
         return planner.fits()
 
     devices = request.devices
-    ways: dict[str, PlanRequest] = {}
+    requests: dict[str, PlanRequest] = {}
     if request.recompute == "never":
-        ways["recompute"] = replace(request, recompute="auto")
+        requests["recompute"] = replace(request, recompute="auto")
     if request.offload == "never" and devices.host_bandwidth is not None:
-        ways["offload"] = replace(request, offload="auto")
+        requests["offload"] = replace(request, offload="auto")
         if request.recompute == "never":
-            ways["recompute-and-offload"] = replace(request, recompute="auto", offload="auto")
+            requests["recompute-and-offload"] = replace(request, recompute="auto", offload="auto")
     if request.stages is not None or request.replicas:
-        ways["free-shape"] = replace(request, stages=None, replicas=())
-    found = [name for name, other in ways.items() if works(other)]
+        requests["free-shape"] = replace(request, stages=None, replicas=())
+    names = [name for name, other in requests.items() if works(other)]
     count, enough = devices.count, None
     while enough is None and count < min(len(blocks), 64):
         count = min(2 * count, len(blocks), 64)
         if works(replace(request, devices=replace(devices, count=count))):
             enough = count
-            found.append("more-devices")
-    if "recompute-and-offload" in found and ("recompute" in found or "offload" in found):
-        found.remove("recompute-and-offload")
+            names.append("more-devices")
+    if "recompute-and-offload" in names and ("recompute" in names or "offload" in names):
+        names.remove("recompute-and-offload")
     if blocking(request, blocks)[1] > devices.memory:
-        found.append("tensor-parallelism")
-    return tuple(found) or ("more-memory",), enough
+        names.append("tensor-parallelism")
+    return tuple(names) or ("more-memory",), enough
 
 
 def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
@@ -106,7 +110,7 @@ def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
 
     operators = request.graph.operators
     states = 2 + request.devices.optimizer_bytes_per_parameter_byte
-    rough = [sum(_alone(operators[each], states) for each in members) for members in blocks.members]
+    rough = [sum(_alone(operators[member], states) for member in members) for members in blocks.members]
     largest = sorted(range(len(blocks)), key=rough.__getitem__, reverse=True)[:50]
     sizes = {
         number: least_alone(
@@ -115,7 +119,7 @@ def blocking(request: PlanRequest, blocks: Blocks) -> tuple[str, float]:
         for number in largest
     }
     hardest = max(largest, key=sizes.__getitem__)
-    member = max(blocks.members[hardest], key=lambda each: _alone(operators[each], states))
+    member = max(blocks.members[hardest], key=lambda number: _alone(operators[number], states))
     return operators[member].name, sizes[hardest]
 
 
@@ -124,7 +128,9 @@ def _one_never_fits(request: PlanRequest) -> bool:
     devices = request.devices
     states = {"never": 2 + devices.optimizer_bytes_per_parameter_byte, "all": 3.0}
     states["auto"] = min(states.values())
-    return any(not fits(_alone(each, states[request.offload]), devices.memory) for each in request.graph.operators)
+    return any(
+        not fits(_alone(operator, states[request.offload]), devices.memory) for operator in request.graph.operators
+    )
 
 
 def _alone(operator: Operator, states: float) -> float:

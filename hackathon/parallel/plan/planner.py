@@ -53,7 +53,7 @@ class Planner:
         self.shape = shape
         if self.narrowed and shape.replicas is None and shape.same_replicas is None:
             most = min(shape.devices, MOST_DEVICES)
-            powers = [1 << each for each in range(most.bit_length())]
+            powers = [1 << bits for bits in range(most.bit_length())]
             self.shape = replace(shape, devices=most, candidates=tuple(sorted({*powers, most, most - 1} - {0})))
         self.best: CostedPlan | None = None
         self.value = float("inf")
@@ -73,9 +73,9 @@ class Planner:
         except (OutOfTime, TooManyLabels):
             return False
 
-    def search(self, known: Sequence[CostedPlan]) -> Findings:
-        """Return the best plan, `known` ones among them, and a bound of all plans."""
-        for plan in known:
+    def search(self, plans: Sequence[CostedPlan]) -> Findings:
+        """Return the best plan, `plans` among them, and a bound of all plans."""
+        for plan in plans:
             self._offer(plan)
         lattices = self._made = self._made or self._lattices()
         exhaustive = len(lattices) == 1 and self.covers_all
@@ -141,7 +141,8 @@ class Planner:
         if key not in self._coarser:
             operators = self.blocks.graph.operators
             weights = [
-                sum(operators[each].forward + operators[each].backward for each in group) for group in lattice.groups
+                sum(operators[member].forward + operators[member].backward for member in group)
+                for group in lattice.groups
             ]
             self._coarser[key] = lattice.at(merged(weights, most))
         return self._coarser[key]
@@ -154,7 +155,9 @@ class Planner:
         fine = lattice
         if not isinstance(fine, LinearLattice):
             fine = LinearLattice(self.blocks, self.request.devices, self.blocks.order("depth"))
-        coarse = [each for each in (self._coarse(fine, GROUPS), self._coarse(fine, COARSE)) if each is not None]
+        coarse = [
+            candidate for candidate in (self._coarse(fine, GROUPS), self._coarse(fine, COARSE)) if candidate is not None
+        ]
         coarse = coarse if lattice.size > EXACT_CUTS else [*coarse, lattice]
         deadline = min(self.deadline, time.monotonic() + 0.3 * self._left())
         search = ShapeSearch(coarse, fine, self.memories, self.whole, self.request.objective, self.costed, deadline)
@@ -177,14 +180,14 @@ class Planner:
         operators, m = self.blocks.graph.operators, self.request.micro_batches
         again = 2 if self.request.recompute == "all" else 1
         work = [
-            sum(again * operators[each].forward + operators[each].backward for each in members)
+            sum(again * operators[member].forward + operators[member].backward for member in members)
             for members in self.blocks.members
         ]
         devices, most = self.whole.devices, self.whole.most_replicas
         if self.request.objective == "step":
             longest: list[float] = []
             for number, seconds in enumerate(work):
-                longest.append(seconds + max((longest[each] for each in self.blocks.before[number]), default=0.0))
+                longest.append(seconds + max((longest[block] for block in self.blocks.before[number]), default=0.0))
             return max(self.whole.rounds * sum(work), max(work) * -(-m // most), *longest) * (1 - TIE)
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
@@ -200,7 +203,7 @@ class Planner:
 
     def _light_bound(self) -> None:
         """Bound all plans of a branched graph with too many cuts by those of a lighter one."""
-        if self.whole.devices > MOST_DEVICES or any(each.checkpointed for each in self.blocks.graph.operators):
+        if self.whole.devices > MOST_DEVICES or any(operator.checkpointed for operator in self.blocks.graph.operators):
             return  # a lighter graph may leave out an operator for which a stage must recompute
         lighter = lightened(self.blocks.graph, MOST_IDEALS)
         if lighter is None:
@@ -237,9 +240,9 @@ class Planner:
         coarse = self._coarse(lattice, COARSE if lattice.size > EXACT_CUTS else 80)
         if coarse is not None:
             try:
-                found = self._on(coarse, self.shape).least_load()
-                self._offer(found.plan)
-                upper = found.value * (1 + 4 * TIE) if found.plan is not None else upper
+                outcome = self._on(coarse, self.shape).least_load()
+                self._offer(outcome.plan)
+                upper = outcome.value * (1 + 4 * TIE) if outcome.plan is not None else upper
             except (OutOfTime, TooManyLabels):
                 pass
             if not mine and self.best is not None:
@@ -250,16 +253,16 @@ class Planner:
             if (self.value - self.bound) <= GOOD_GAP * self.value:
                 return False
         try:
-            found = self._on(lattice, self.shape).least_load(upper)
+            outcome = self._on(lattice, self.shape).least_load(upper)
         except (OutOfTime, TooManyLabels):
             return False
-        self._offer(found.plan)
+        self._offer(outcome.plan)
         if mine and exhaustive:
             if self.narrowed and self.shape is not self.whole:
                 self._relaxed_load(lattice)
             else:
-                self._prove(min(found.bound, upper), "search")
-        return found.plan is None and upper == float("inf") and self.shape is self.whole and found.bound == upper
+                self._prove(min(outcome.bound, upper), "search")
+        return outcome.plan is None and upper == float("inf") and self.shape is self.whole and outcome.bound == upper
 
     def _relaxed_load(self, lattice: Lattice) -> None:
         """Bound max-load by zones of cuts, with all numbers of replicas."""
@@ -296,12 +299,12 @@ class Planner:
                 self._relaxed_fill(RelaxedLattice(lattice, ZONES))
             return
         try:
-            found = self._on(lattice, self.shape).least_fill(self.best)
+            outcome = self._on(lattice, self.shape).least_fill(self.best)
         except TooManyLabels:
             return
-        self._offer(found.plan)
+        self._offer(outcome.plan)
         if exhaustive and self.shape is self.whole:
-            self._prove(found.bound, "search")
+            self._prove(outcome.bound, "search")
 
     def _relaxed_fill(self, lattice: Lattice) -> None:
         try:
@@ -330,10 +333,10 @@ class Planner:
             for plan in descent.improved(self.best):
                 self._offer(plan)
         if not self.narrowed and lattice.size <= 600 and not self._done():
-            found = least_step(self._on(lattice, self.shape), self.best)
-            self._offer(found.plan)
+            outcome = least_step(self._on(lattice, self.shape), self.best)
+            self._offer(outcome.plan)
             if exhaustive:
-                self._prove(found.bound, "search")
+                self._prove(outcome.bound, "search")
 
     def _done(self) -> bool:
         return self.best is not None and self.value - self.bound <= TIE * self.value

@@ -88,11 +88,11 @@ class Search:
 
     def _least_load(self, upper: float, memory: str) -> Searched:
         programme = self.programme(self.shape, memory, by_stages=False)
-        found = programme.run(load_cost, upper)
-        label = _first(found.values, programme.labels.finals(), TIE)
+        table = programme.run(load_cost, upper)
+        label = _first(table.values, programme.labels.finals(), TIE)
         if label is None:
             return Searched(None, float("inf"), upper)
-        best = float(min(found.values[each] for each in programme.labels.finals()))
+        best = float(min(table.values[final] for final in programme.labels.finals()))
         if self.relaxed:
             return Searched(None, float("inf"), best)
         devices = programme.labels.labels[label].devices
@@ -101,10 +101,10 @@ class Search:
                 programme = self.programme(replace(self.shape, devices=devices), memory, by_stages=True)
                 fewer = programme.run(load_cost, best + 2 * TIE * best or float("inf"))
                 at = _first(fewer.values, programme.labels.finals(), TIE, least=best)
-                found, label = (fewer, at) if at is not None else (found, label)
+                table, label = (fewer, at) if at is not None else (table, label)
             except (OutOfTime, TooManyLabels):
                 pass
-        plan = self.costed(found.plan(label))
+        plan = self.costed(table.plan(label))
         return Searched(plan, plan.max_load(), best)
 
     # ---- fill
@@ -145,7 +145,7 @@ class Search:
         while outcome.plan is not None:  # of equal plans the one of fewer devices, then of fewer stages
             mine = (outcome.plan.devices_used, len(outcome.plan.stages))
             labels = programme.labels.labels
-            smaller = [each for each in finals if (labels[each].devices, labels[each].stages) < mine]
+            smaller = [final for final in finals if (labels[final].devices, labels[final].stages) < mine]
             equal = boxes.search(None, smaller, bound + 3 * TIE * bound, 1.0) if smaller else None
             if equal is None and smaller and not exact:
                 return None
@@ -158,11 +158,11 @@ class Search:
 
 def _first(values: Array, labels: Sequence[int], tie: float, least: float | None = None) -> int | None:
     """Return the first label whose value is the least one; None if no label has a value."""
-    finite = [each for each in labels if values[each] < float("inf")]
+    finite = [label for label in labels if values[label] < float("inf")]
     if not finite:
         return None
-    least = min(float(values[each]) for each in finite) if least is None else least
-    return next((each for each in finite if values[each] <= least + tie * least), None)
+    least = min(float(values[label]) for label in finite) if least is None else least
+    return next((label for label in finite if values[label] <= least + tie * least), None)
 
 
 def load_cost(row: StageRow, way: StageWay, replicas: Array) -> Array:
@@ -181,8 +181,8 @@ class ThresholdBox:
 
     def split(self, axis: int, at: float) -> "tuple[ThresholdBox, ThresholdBox]":
         """Return the plans all of whose stages are at or below a threshold, and the others."""
-        low = tuple(at if number == axis else each for number, each in enumerate(self.low))
-        high = tuple(at if number == axis else each for number, each in enumerate(self.high))
+        low = tuple(at if number == axis else threshold for number, threshold in enumerate(self.low))
+        high = tuple(at if number == axis else threshold for number, threshold in enumerate(self.high))
         return ThresholdBox(self.low, high), ThresholdBox(low, self.high)
 
 
@@ -198,7 +198,7 @@ class Boxes:
         self.search_of, self.programme, self.exact = search, programme, exact
         self.micro_batches = search.shape.micro_batches
         operators = search.lattice.graph.operators
-        self._share = sum(each.forward + each.backward for each in operators) / search.shape.devices
+        self._share = sum(operator.forward + operator.backward for operator in operators) / search.shape.devices
         """Seconds of max forward + max backward that no plan can be below."""
 
     def _rounds(self, value: float) -> int:
@@ -214,19 +214,19 @@ class Boxes:
         numbers = count()
         bound, bounds_left = value, [(0.0, next(numbers), ThresholdBox())]
         while bounds_left:
-            known, _, box = heapq.heappop(bounds_left)
-            if known >= value * (1 - TIE) or (best is not None and known >= value * (1 - gap)):
-                heapq.heappush(bounds_left, (known, next(numbers), box))
+            floor, _, box = heapq.heappop(bounds_left)
+            if floor >= value * (1 - TIE) or (best is not None and floor >= value * (1 - gap)):
+                heapq.heappush(bounds_left, (floor, next(numbers), box))
                 break
             try:
-                found = self._run(box, value)
+                table = self._run(box, value)
             except OutOfTime:
-                heapq.heappush(bounds_left, (known, next(numbers), box))
+                heapq.heappush(bounds_left, (floor, next(numbers), box))
                 break
-            label, least = self._least(found, finals, box, value)
+            label, least = self._least(table, finals, box, value)
             if label is None or (least >= value * (1 - TIE) and best is not None):
                 continue
-            plan = self.search_of.costed(found.plan(label))
+            plan = self.search_of.costed(table.plan(label))
             if not plan.feasible:
                 if not self.exact:
                     return None
@@ -236,8 +236,8 @@ class Boxes:
             if gap >= 1 and best is not None:
                 break
             for child in self._children(plan, box):
-                heapq.heappush(bounds_left, (max(known, least), next(numbers), child))
-        bound = min(value, min(each[0] for each in bounds_left)) if bounds_left else value
+                heapq.heappush(bounds_left, (max(floor, least), next(numbers), child))
+        bound = min(value, min(entry[0] for entry in bounds_left)) if bounds_left else value
         return Searched(best, value, bound) if best is not None else Searched(None, float("inf"), bound)
 
     def nearby(self, start: CostedPlan | None, finals: Sequence[int]) -> Searched | None:
@@ -247,11 +247,11 @@ class Boxes:
         """
         best, value = start, start.fill() if start is not None else float("inf")
         for _ in range(2):  # the second time with the value of the first, for stages of that length only
-            found = self._run(ThresholdBox(), value)
-            label, least = self._least(found, finals, ThresholdBox(), value)
+            table = self._run(ThresholdBox(), value)
+            label, least = self._least(table, finals, ThresholdBox(), value)
             if label is None or (least >= value * (1 - TIE) and best is not None):
                 break
-            plan = self.search_of.costed(found.plan(label))
+            plan = self.search_of.costed(table.plan(label))
             if not plan.feasible:
                 return None
             if plan.fill() >= value:
@@ -260,18 +260,18 @@ class Boxes:
         if best is None:
             return Searched(None, float("inf"), value)
         labels, bandwidth = self.programme.labels.labels, self.search_of.memories.devices.allreduce_bandwidth
-        fronts = Fronts(self.programme, self.micro_batches, bandwidth, found.table, value * (1 + 4 * TIE))
-        for each in sorted(finals, key=lambda each: float(found.values[each]) * self._passes(each)):
-            nearer = fronts.least(each, value * (1 - TIE))
+        fronts = Fronts(self.programme, self.micro_batches, bandwidth, table.table, value * (1 + 4 * TIE))
+        for final in sorted(finals, key=lambda number: float(table.values[number]) * self._passes(number)):
+            nearer = fronts.least(final, value * (1 - TIE))
             if nearer is not None:
                 plan = self.search_of.costed(nearer[1])
                 if not plan.feasible:
                     return None
                 best, value = plan, plan.fill()
-        for each in finals:  # of equal plans the one of fewer devices, then of fewer stages
-            if (labels[each].devices, labels[each].stages) >= (best.devices_used, len(best.stages)):
+        for final in finals:  # of equal plans the one of fewer devices, then of fewer stages
+            if (labels[final].devices, labels[final].stages) >= (best.devices_used, len(best.stages)):
                 break
-            equal = fronts.least(each, value * (1 + 3 * TIE), first=True)
+            equal = fronts.least(final, value * (1 + 3 * TIE), first=True)
             if equal is not None:
                 plan = self.search_of.costed(equal[1])
                 return Searched(plan, plan.fill(), value) if plan.feasible else None
@@ -302,18 +302,18 @@ class Boxes:
         return self.programme.run(cost, upper * (1 + 2 * TIE) if upper > 0 else float("inf"))
 
     def _least(
-        self, found: LeastValues, finals: Sequence[int], box: ThresholdBox, value: float
+        self, table: LeastValues, finals: Sequence[int], box: ThresholdBox, value: float
     ) -> tuple[int | None, float]:
         labels = self.programme.labels.labels
         best, least = None, float("inf")
         rounds = self._rounds(value)
-        for each in finals:
-            mine = self.micro_batches + labels[each].stages - 1
+        for final in finals:
+            mine = self.micro_batches + labels[final].stages - 1
             if mine > rounds:
                 continue
-            bound = mine * float(found.values[each]) + (1 - mine / rounds) * box.low[2]
+            bound = mine * float(table.values[final]) + (1 - mine / rounds) * box.low[2]
             if bound < least * (1 - TIE):
-                best, least = each, bound
+                best, least = final, bound
         return best, least
 
     def _children(self, plan: CostedPlan, box: ThresholdBox) -> tuple[ThresholdBox, ...]:

@@ -29,14 +29,14 @@ def kind_of(plan: CostedPlan) -> str:
 def stage_rows(plan: CostedPlan, value: Mapping[str, Any]) -> list[list[str]]:
     """Return a row of `STAGE_COLUMNS` for each stage; `value`: plan.json."""
     rows = []
-    for number, (stage, each) in enumerate(zip(plan.stages, value["stages"], strict=True), 1):
-        names = each["operators"]
-        shown = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-        ways = [word for word in ("recompute", "offload") if each[word]]
+    for number, (stage, entry) in enumerate(zip(plan.stages, value["stages"], strict=True), 1):
+        names = entry["operators"]
+        label = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+        words = [word for word in ("recompute", "offload") if entry[word]]
         rows.append([
-            str(number), shown, str(len(names)), str(stage.replicas), seconds(each["forward"]),
-            seconds(each["backward"]), seconds(each["transfer"]), format_size(each["memory"]["total"]),
-            ", ".join(message(f"plan.way_{word}") for word in ways) or "–",
+            str(number), label, str(len(names)), str(stage.replicas), seconds(entry["forward"]),
+            seconds(entry["backward"]), seconds(entry["transfer"]), format_size(entry["memory"]["total"]),
+            ", ".join(message(f"plan.way_{word}") for word in words) or "–",
         ])  # fmt: skip
     return rows
 

@@ -32,7 +32,7 @@ class ShapeSearch:
         self.descent = Descent(fine, memories, objective, costed, deadline)
         self.reach = max(1, 2 * (fine.size - 1) // max(1, coarse[0].size - 1))
         operators = fine.graph.operators
-        self.work = sum(each.forward + each.backward for each in operators)
+        self.work = sum(operator.forward + operator.backward for operator in operators)
         self.blocks = len(fine.blocks)
 
     def plans(self, best: CostedPlan | None) -> Iterator[CostedPlan]:
@@ -62,7 +62,7 @@ class ShapeSearch:
                     yield plan
                     if (mine := value_of(plan, self.objective)) < value:
                         value, chosen = mine, replicas
-            waiting = [each for each in self._next(chosen) if each not in tried] if chosen else []
+            waiting = [shape for shape in self._next(chosen) if shape not in tried] if chosen else []
 
     def _start(self, replicas: Replicas, few: bool) -> tuple[Search, CostedPlan] | None:
         """Return the plan of least load, and the search over the cuts where it is; None where none fits.
@@ -72,11 +72,11 @@ class ShapeSearch:
         for lattice in self.coarse[: 1 if few else None]:
             search = Search(lattice, self.memories, self._shape(replicas), self.costed, self.deadline)
             try:
-                found = search.exact_load()
+                plan = search.exact_load()
             except TooManyLabels:
                 continue
-            if found is not None:
-                return search, found
+            if plan is not None:
+                return search, plan
         return None
 
     def _better(self, search: Search, start: CostedPlan, value: float) -> Iterator[CostedPlan]:
@@ -84,8 +84,8 @@ class ShapeSearch:
         near = [start]
         if self.objective == "step":
             _, plans = bound_of_steps(search, value * NEAR, by_stages=True)
-            near += [each for each in map(self.costed, plans) if each.feasible]
-        near.sort(key=lambda each: value_of(each, self.objective))
+            near += [candidate for candidate in map(self.costed, plans) if candidate.feasible]
+        near.sort(key=lambda candidate: value_of(candidate, self.objective))
         for plan in near[:MOST_STARTS]:
             yield plan
             yield from self.descent.improved(plan, self.reach)
@@ -100,7 +100,7 @@ class ShapeSearch:
         """Return seconds that no plan with these replicas is below."""
         if self.objective == "max-load":
             return self.work / sum(replicas)
-        return self.work / sum(1 / -(-self.shape.micro_batches // each) for each in replicas)
+        return self.work / sum(1 / -(-self.shape.micro_batches // count) for count in replicas)
 
     def _even(self, replicas: Replicas) -> float:
         """Return about what a plan takes that shares the work evenly among its ranks."""
@@ -112,16 +112,16 @@ class ShapeSearch:
     def _equal(self) -> list[Replicas]:
         """Return the choices of equal replicas that the shape allows, the fastest by a rule of thumb first."""
         m, devices = self.shape.micro_batches, self.shape.devices
-        found = [
+        shapes = [
             (replicas,) * stages
             for stages in range(1, min(devices, self.blocks) + 1)
             for replicas in range(1, min(devices // stages, m) + 1)
         ]
-        return sorted(filter(self.shape.allows, found), key=lambda each: (self._even(each), each))
+        return sorted(filter(self.shape.allows, shapes), key=lambda shape: (self._even(shape), shape))
 
     def _next(self, replicas: Replicas) -> list[Replicas]:
         """Return what is one step away: a replica more, less or elsewhere; two stages as one; a stage as two."""
-        found: dict[Replicas, None] = {}
+        neighbours: dict[Replicas, None] = {}
         stages = range(len(replicas))
 
         def with_(*changes: tuple[int, int]) -> Replicas:
@@ -131,17 +131,19 @@ class ShapeSearch:
             return tuple(new)
 
         for a in stages:
-            found[with_((a, 1))] = found[with_((a, -1))] = None
+            neighbours[with_((a, 1))] = neighbours[with_((a, -1))] = None
             for b in stages:
                 if a != b:
-                    found[with_((a, -1), (b, 1))] = None
+                    neighbours[with_((a, -1), (b, 1))] = None
         for a in stages[1:]:
             together = replicas[a - 1] + replicas[a]
             for count in range(1, together + 1):
-                found[*replicas[: a - 1], count, *replicas[a + 1 :]] = None
+                neighbours[*replicas[: a - 1], count, *replicas[a + 1 :]] = None
         spare = self.shape.devices - sum(replicas)
         for a in stages:
             for first in range(1, replicas[a] + spare):
                 for second in range(1, replicas[a] + spare - first + 1):
-                    found[*replicas[:a], first, second, *replicas[a + 1 :]] = None
-        return [each for each in found if min(each) > 0 and len(each) <= self.blocks and self.shape.allows(each)]
+                    neighbours[*replicas[:a], first, second, *replicas[a + 1 :]] = None
+        return [
+            shape for shape in neighbours if min(shape) > 0 and len(shape) <= self.blocks and self.shape.allows(shape)
+        ]

@@ -48,7 +48,7 @@ def pass_ends(timing: Timing, micro_batches: int) -> tuple[list[list[float]], li
         [_cached_order(timing.warm_ups[s], q, timing.replicas[s], micro_batches) for q in range(timing.replicas[s])]
         for s in range(stages)
     ]
-    at = [[0] * each for each in timing.replicas]
+    at = [[0] * replicas for replicas in timing.replicas]
     free = [[timing.release[s] if timing.release else 0.0] * timing.replicas[s] for s in range(stages)]
     waiting = 2 * stages * micro_batches
     sweep = list(range(stages))
@@ -93,7 +93,7 @@ def timing_of(plan: CostedPlan) -> Timing:
         senders[link.reader].append((link.sender, link.forward))
         readers[link.sender].append((link.reader, link.backward))
     return Timing(
-        [each.forward for each in plan.costs], [each.backward for each in plan.costs], plan.replicas, plan.warm_ups,
+        [cost.forward for cost in plan.costs], [cost.backward for cost in plan.costs], plan.replicas, plan.warm_ups,
         senders, readers,
     )  # fmt: skip
 
@@ -109,16 +109,16 @@ def simulate(
     """
     forward_ends, backward_ends = pass_ends(timing or timing_of(plan), plan.micro_batches)
     last = [max(ends) for ends in backward_ends]
-    seconds = exchange_seconds or [each.seconds(plan.devices) for each in plan.exchanges]
+    seconds = exchange_seconds or [exchange.seconds(plan.devices) for exchange in plan.exchanges]
     queue = sorted(
-        (max(last[stage] for stage in each.stages), len(each.stages), each.stages, number)
-        for number, each in enumerate(plan.exchanges)
+        (max(last[stage] for stage in exchange.stages), len(exchange.stages), exchange.stages, number)
+        for number, exchange in enumerate(plan.exchanges)
     )
-    free, made = list(last), []
+    free, intervals = list(last), []
     for ready, _, stages, number in queue:
         begin = max([ready] + [free[stage] for stage in stages])
         end = begin + seconds[number]
         for stage in stages:
             free[stage] = end
-        made.append((number, begin, end))
-    return SimulatedStep(max(free), forward_ends, backward_ends, made)
+        intervals.append((number, begin, end))
+    return SimulatedStep(max(free), forward_ends, backward_ends, intervals)

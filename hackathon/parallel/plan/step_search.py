@@ -121,9 +121,9 @@ class StepSearch:
             row = self._columns[end]
             for replicas in range(1, min(devices, self.micro_batches) + 1):
                 column = numpy.array([replicas])
-                held = in_flight(2 if end < size - 1 else 1, replicas, self.micro_batches)
-                ways = self.memories.choices(row, held)
-                costs = numpy.min([numpy.where(way.fits, cost(row, way, column), numpy.inf) for way in ways], axis=0)
+                depth = in_flight(2 if end < size - 1 else 1, replicas, self.micro_batches)
+                choices = self.memories.choices(row, depth)
+                costs = numpy.min([numpy.where(way.fits, cost(row, way, column), numpy.inf) for way in choices], axis=0)
                 before = work[: devices + 1 - replicas, row.targets]
                 least = numpy.maximum(before, costs).min(axis=1)
                 numpy.minimum(work[replicas:, end], least, out=work[replicas:, end])
@@ -152,10 +152,10 @@ class StepSearch:
                 continue
             if not node.looked and len(node.stages) > 1:
                 node.looked = True
-                seen = self._simulated(node)
-                if seen > bound:
-                    if seen <= value:
-                        heapq.heappush(heap, (seen, node.start, next(numbers), node))
+                length = self._simulated(node)
+                if length > bound:
+                    if length <= value:
+                        heapq.heappush(heap, (length, node.start, next(numbers), node))
                     continue
             for child_bound, child in self._children(node, bound, value):
                 heapq.heappush(heap, (child_bound, child.start, next(numbers), child))
@@ -165,16 +165,16 @@ class StepSearch:
         """Return the partial plans with one stage more whose bound is not above the best value."""
         row = self._columns[node.start]
         last = not node.stages
-        found = []
-        whole, shift = WorkCost(self.micro_batches, self._bandwidth), WayShift(1.0)
+        children = []
+        total, shift = WorkCost(self.micro_batches, self._bandwidth), WayShift(1.0)
         alone = WorkCost(self.micro_batches, self._bandwidth, heads=False, exchange=0.0)
         for replicas in self.shape.choices(len(node.stages), node.devices):
             warm_up = 1 if last else warm_up_before(node.product, replicas)
-            ways = self.memories.choices(row, in_flight(warm_up, replicas, self.micro_batches))
+            choices = self.memories.choices(row, in_flight(warm_up, replicas, self.micro_batches))
             taken: list[StageWay] = []
             column = numpy.array([replicas])
             devices = node.devices + replicas
-            for way in ways:
+            for way in choices:
                 allowed = way.fits
                 if not self.every_way:
                     for other in taken:
@@ -187,7 +187,7 @@ class StepSearch:
                 work = alone(row, way, column)
                 if self.chain and not last:
                     work = numpy.maximum(work, shift(row, way, column) + node.way)
-                bounds = numpy.maximum(numpy.maximum(work + row.head, whole(row, way, column)), bound)
+                bounds = numpy.maximum(numpy.maximum(work + row.head, total(row, way, column)), bound)
                 bounds = numpy.maximum(bounds, self._work[self.shape.devices - devices, row.targets])
                 for at in numpy.flatnonzero(allowed & (bounds <= value)):
                     start = int(row.targets[at])
@@ -195,8 +195,8 @@ class StepSearch:
                         continue
                     stage = (start, node.start, replicas, way.recompute, way.offload)
                     child = PartialPlan(start, devices, warm_up * replicas, float(work[at]), (stage, *node.stages))
-                    found.append((float(bounds[at]), child))
-        return found
+                    children.append((float(bounds[at]), child))
+        return children
 
     def _stages(self, node: PartialPlan) -> list[Stage]:
         return [
@@ -207,11 +207,11 @@ class StepSearch:
     def _simulated(self, node: PartialPlan) -> float:
         """Return the time of a step that the last stages need at least, whatever comes before them."""
         stages = self._stages(node)
-        rest = tuple(
-            sorted(set(range(len(self.lattice.graph.operators))).difference(*(each.operators for each in stages)))
+        remaining = tuple(
+            sorted(set(range(len(self.lattice.graph.operators))).difference(*(stage.operators for stage in stages)))
         )
         # what comes before stands in as one stage; only tensors that come from it are looked at
-        plan = self.costed([Stage(rest, 1), *stages])
+        plan = self.costed([Stage(remaining, 1), *stages])
         count_ = len(stages)
         senders: list[list[tuple[int, float]]] = [[] for _ in stages]
         readers: list[list[tuple[int, float]]] = [[] for _ in stages]
@@ -228,7 +228,7 @@ class StepSearch:
                 tail[stage - 1] = max(tail[stage - 1], self.lattice.backward_heads[number])
         costs = plan.costs[1:]
         timing = Timing(
-            [each.forward for each in costs], [each.backward for each in costs], plan.replicas[1:],
+            [cost.forward for cost in costs], [cost.backward for cost in costs], plan.replicas[1:],
             plan.warm_ups[1:], senders, readers, release,
         )  # fmt: skip
         _, ends = pass_ends(timing, self.micro_batches)
@@ -243,17 +243,17 @@ class StepSearch:
 def _columns(lattice: Lattice) -> list[StageRow]:
     """Return, per cut, all stages that end there: `targets` are the cuts at which they begin."""
     size = lattice.size
-    there = numpy.zeros((size, size), bool)
-    whole = {name: numpy.zeros((size, size)) for name in ARRAYS}
+    mask = numpy.zeros((size, size), bool)
+    tables = {name: numpy.zeros((size, size)) for name in ARRAYS}
     for start in range(size - 1):
         row = lattice.row(start)
-        there[start, row.targets] = True
-        for name, values in whole.items():
+        mask[start, row.targets] = True
+        for name, values in tables.items():
             values[start, row.targets] = getattr(row, name)
     columns = []
     for end in range(size):
-        starts = numpy.flatnonzero(there[:, end])
-        columns.append(StageRow(end, starts, False, **{name: values[starts, end] for name, values in whole.items()}))
+        starts = numpy.flatnonzero(mask[:, end])
+        columns.append(StageRow(end, starts, False, **{name: values[starts, end] for name, values in tables.items()}))
     return columns
 
 
@@ -283,9 +283,9 @@ def _smaller(search: Search, plan: CostedPlan, upper: float) -> CostedPlan | Non
     shapes = [replace(search.shape, devices=devices - 1)] if devices > 1 else []
     shapes += [replace(search.shape, devices=devices, most_stages=stages - 1)] if stages > 1 else []
     for shape in shapes:
-        found = _within(search, shape).search(None, upper).plan
-        if found is not None:
-            return found
+        candidate = _within(search, shape).search(None, upper).plan
+        if candidate is not None:
+            return candidate
     return None
 
 
@@ -300,23 +300,23 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     programme = search.programme(search.shape, "least", by_stages=by_stages, ahead=ahead)
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
     chain = search.lattice.chain
-    ways: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
+    costs: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
     # after the last pass of a stage come the way back and its all-reduce: each mean of the two is a bound
-    ways += [
+    costs += [
         (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight, chain))
         for weight in ((1.0, 0.75, 0.5, 0.25, 0.0) if chain else (1.0, 0.5))
         if chain or isinstance(search.lattice, IdealLattice)
     ]
     bound, plans = 0.0, []
-    for number, (cost, shift) in enumerate(ways):
+    for number, (cost, shift) in enumerate(costs):
         try:
-            found = programme.run(cost, upper, shift, reach=micro_batches)
+            table = programme.run(cost, upper, shift, reach=micro_batches)
         except OutOfTime:
             if not number:
                 raise
             break
-        finals = [each for each in programme.labels.finals() if found.values[each] < upper]
-        finals.sort(key=lambda each, values=found.values: float(values[each]))  # type: ignore[misc]
-        plans += [] if search.relaxed else [found.plan(each) for each in finals]
-        bound = max(bound, min([upper] + [float(found.values[each]) for each in finals]))
+        finals = [label for label in programme.labels.finals() if table.values[label] < upper]
+        finals.sort(key=lambda label, values=table.values: float(values[label]))  # type: ignore[misc]
+        plans += [] if search.relaxed else [table.plan(label) for label in finals]
+        bound = max(bound, min([upper] + [float(table.values[label]) for label in finals]))
     return bound, plans

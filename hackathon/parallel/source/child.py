@@ -44,9 +44,9 @@ def users_python(environment: Mapping[str, str]) -> str:
     """Return the Python of the active environment ($VIRTUAL_ENV, $CONDA_PREFIX), else the toolkit's own."""
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         chosen = environment.get(name)
-        found = shutil.which("python", path=str(Path(chosen) / "bin")) if chosen else None
-        if found:
-            return found
+        executable = shutil.which("python", path=str(Path(chosen) / "bin")) if chosen else None
+        if executable:
+            return executable
     return sys.executable
 
 
@@ -55,23 +55,23 @@ def run_child(python: str, request: Mapping[str, Any], folder: Path) -> tuple[An
 
     `folder`: a private one, where the child writes into a new folder. Raises RequestError with the child's reason.
     """
-    with tempfile.TemporaryDirectory(dir=folder, prefix="capture-") as place:
-        asked = {**request, "folder": place, "package": str(_PACKAGE), "oldest": OLDEST}
+    with tempfile.TemporaryDirectory(dir=folder, prefix="capture-") as directory:
+        message = {**request, "folder": directory, "package": str(_PACKAGE), "oldest": OLDEST}
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONSAFEPATH"}
         try:
             done = subprocess.run(
-                [python, "-c", _CODE, json.dumps(asked)], stdin=subprocess.DEVNULL, stdout=2, check=False,
+                [python, "-c", _CODE, json.dumps(message)], stdin=subprocess.DEVNULL, stdout=2, check=False,
                 env=environment,
             )  # fmt: skip
         except OSError as error:
             raise RequestError("capture.no_python", python=python, reason=error.strerror or str(error)) from None
-        answer = _read(Path(place) / "answer.json")
+        answer = _read(Path(directory) / "answer.json")
         if not isinstance(answer, dict):
             raise HackathonError("capture.child_ended", code=done.returncode)
         if "refused" in answer:
             values = answer.get("values")
             raise RequestError(str(answer["refused"]), **(values if isinstance(values, dict) else {}))
-        return _read(Path(place) / "graph.json"), answer
+        return _read(Path(directory) / "graph.json"), answer
 
 
 def _read(path: Path) -> Any:

@@ -44,30 +44,30 @@ def model_graph(
     for file in () if trust else (path, *map(Path, options.get("shared", ()))):
         if file.stat().st_uid not in (0, os.geteuid()):
             raise RequestError("capture.foreign", path=str(file))
-    asked = {"path": str(path.resolve()), "function": function, **options}
-    state = [asked, python, os.uname().nodename, str(Path.cwd()), hackathon.__version__]
+    request = {"path": str(path.resolve()), "function": function, **options}
+    state = [request, python, os.uname().nodename, str(Path.cwd()), hackathon.__version__]
     folder = _folder()
     key = hashlib.sha256(json.dumps(state).encode()).hexdigest()
-    kept = None if again or folder is None else _kept(folder / f"{key}.json")
-    if kept is not None:
-        return graph_of(kept["graph"], target), kept["told"], True
+    cached = None if again or folder is None else _kept(folder / f"{key}.json")
+    if cached is not None:
+        return graph_of(cached["graph"], target), cached["told"], True
     if folder is None:
         raise RequestError("capture.no_cache")
     began = time.time()
-    value, answer = run_child(python, asked, folder)
+    value, answer = run_child(python, request, folder)
     if not isinstance(value, dict):
         raise HackathonError("capture.child_ended", code=0)
     graph = graph_of(value, target)
     signs: dict[str, dict[str, str | None]] = {
-        "files": {each: digest(Path(each)) for each in answer.get("files", [])},
-        "variables": {each: variable(each) for each in answer.get("variables", [])},
-        "packages": {each: sign for each in answer.get("packages", []) if (sign := stamp(Path(each)))},
+        "files": {name: digest(Path(name)) for name in answer.get("files", [])},
+        "variables": {name: variable(name) for name in answer.get("variables", [])},
+        "packages": {name: sign for name in answer.get("packages", []) if (sign := stamp(Path(name)))},
     }
     entry = {"schema_version": 1, **signs, "told": answer["told"], "graph": value}
     with suppress(OSError):
         # signs are of now: what changed while the child measured may be older in the graph
-        read = [each for each in (*signs["files"], *signs["packages"]) if Path(each).exists()]
-        if any(Path(each).stat().st_ctime >= began for each in read):
+        read = [name for name in (*signs["files"], *signs["packages"]) if Path(name).exists()]
+        if any(Path(name).stat().st_ctime >= began for name in read):
             return graph, answer["told"], False
         write_whole(folder / f"{key}.json", json.dumps(entry), 0o600)
         _tidy(folder)
@@ -123,9 +123,9 @@ def _kept(path: Path) -> dict[str, Any] | None:
         return None
     if not all(isinstance(value[name], dict) for name in ("files", "variables", "packages", "told", "graph")):
         return None
-    same = all(digest(Path(each)) == sign for each, sign in value["files"].items())
-    same = same and all(variable(each) == sign for each, sign in value["variables"].items())
-    same = same and all(stamp(Path(each)) == sign for each, sign in value["packages"].items())
+    same = all(digest(Path(name)) == sign for name, sign in value["files"].items())
+    same = same and all(variable(name) == sign for name, sign in value["variables"].items())
+    same = same and all(stamp(Path(name)) == sign for name, sign in value["packages"].items())
     if not same:
         return None
     with suppress(OSError):
@@ -134,6 +134,6 @@ def _kept(path: Path) -> dict[str, Any] | None:
 
 
 def _tidy(folder: Path) -> None:
-    found = sorted(folder.glob("*.json"), key=lambda each: each.stat().st_mtime, reverse=True)
-    for each in found[KEPT:]:
-        each.unlink(missing_ok=True)
+    paths = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+    for path in paths[KEPT:]:
+        path.unlink(missing_ok=True)
