@@ -35,10 +35,10 @@ def is_believed(finding: Mapping[str, Any]) -> bool:
         return False
     if not _said(str(finding.get("advice") or ""), _in_languages(rule.advice)):
         return False
-    for cause, each in zip(rule.causes, causes, strict=False):
-        if not isinstance(each, Mapping) or not _said(str(each.get("text") or ""), _in_languages(cause.text)):
+    for cause, value in zip(rule.causes, causes, strict=False):
+        if not isinstance(value, Mapping) or not _said(str(value.get("text") or ""), _in_languages(cause.text)):
             return False
-        check = str(each.get("check") or "")
+        check = str(value.get("check") or "")
         if check and not any(_filled(form, check, everywhere=True) for form in every_form(cause.check)):
             return False
     return True
@@ -52,11 +52,11 @@ def _rules() -> "dict[str, Rule]":
 
 
 def _in_languages(text: object) -> list[str]:
-    found = []
+    texts = []
     for code in LANGUAGES:
         with speaking(code):
-            found.append(localized(text))
-    return found
+            texts.append(localized(text))
+    return texts
 
 
 def _said(text: str, templates: Iterable[str]) -> bool:
@@ -67,15 +67,15 @@ def _filled(template: str, text: str, *, everywhere: bool = False) -> bool:
     """Return whether a text is a template with something filled in; `everywhere`: all of it is a command."""
     if len(text) > _LONGEST:
         return False
-    place = done = 0
+    position = done = 0
     wants: tuple[int, bool] | None = None  # where the value before the next literal begins, whether it must be a word
     for match in [*_PLACEHOLDER.finditer(template), None]:
         literal = template[done : match.start() if match else len(template)]
         if match is None and wants is not None:
             at = len(text) - len(literal) if text.endswith(literal) else -1
         else:
-            at = text.find(literal, place)
-        if at < place or (wants is None and at != place):
+            at = text.find(literal, position)
+        if at < position or (wants is None and at != position):
             return False
         if wants is not None and wants[1] and not _WORD.fullmatch(text, wants[0], at):
             return False
@@ -83,8 +83,8 @@ def _filled(template: str, text: str, *, everywhere: bool = False) -> bool:
             return False
         if wants is not None and not wants[1] and "`" in text[wants[0] : at]:
             return False  # it would begin a command where the rule has none
-        place = at + len(literal)
+        position = at + len(literal)
         if match is not None:
             done = match.end()
-            wants = (place, everywhere or in_command(template[: match.start()]))
-    return place == len(text)
+            wants = (position, everywhere or in_command(template[: match.start()]))
+    return position == len(text)

@@ -49,30 +49,30 @@ def read_blocks(stream: BinaryIO, size: int = SIZE) -> Iterator[Block]:
 
     Holes of sparse files are no places: they are passed over, and nothing around a place reaches across one.
     """
-    rest, base, done, lines = b"", 0, 0, 0
-    for place, read in read_data(stream, size):
+    remaining, base, done, lines = b"", 0, 0, 0
+    for start, read in read_data(stream, size):
         if not read:
-            if rest:
-                yield Block(rest, base, done, len(rest), lines)
-            lines += rest.count(b"\n")
-            rest, base, done = b"", place, 0
+            if remaining:
+                yield Block(remaining, base, done, len(remaining), lines)
+            lines += remaining.count(b"\n")
+            remaining, base, done = b"", start, 0
             continue
-        text = rest + read
+        text = remaining + read
         end = max(done, _back(text, len(text)))
         yield Block(text, base, done, end, lines)
         keep = _back(text, end)
-        rest = text[keep:]
+        remaining = text[keep:]
         lines += text.count(b"\n", 0, keep)
         base, done = base + keep, end - keep
-    yield Block(rest, base, done, len(rest), lines)
+    yield Block(remaining, base, done, len(remaining), lines)
 
 
 def _back(text: bytes, position: int) -> int:
     """Return where the line LINES before a position begins, at most REACH bytes before it."""
     least = max(0, position - REACH)
     for _ in range(LINES + 1):
-        found = text.rfind(b"\n", least, position)
-        if found < 0:
+        newline = text.rfind(b"\n", least, position)
+        if newline < 0:
             return least
-        position = found
+        position = newline
     return position + 1

@@ -48,14 +48,14 @@ class Bundle:
     """(name, why it is not there or not whole)."""
 
 
-def bundle_path(given: str, name: str) -> Path:
+def bundle_path(file: str, name: str) -> Path:
     """Return where a bundle goes: the given file, else `<name>.tar.gz` here.
 
     Raises RequestError for a name that does not end like one: it may be a run that was meant.
     """
-    if given and not given.endswith(ENDINGS):
-        raise RequestError("diagnosis.bundle_name", name=given)
-    return Path(given) if given else Path(f"{name}-bundle.tar.gz")
+    if file and not file.endswith(ENDINGS):
+        raise RequestError("diagnosis.bundle_name", name=file)
+    return Path(file) if file else Path(f"{name}-bundle.tar.gz")
 
 
 def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundle:
@@ -63,30 +63,32 @@ def bundle_run(run: "RunDirectory", diagnosis: "Diagnosis", path: Path) -> Bundl
 
     The program's files, data and checkpoints are not taken. Raises RequestError when the file cannot be written.
     """
-    made = Bundle(path)
+    bundle = Bundle(path)
     texts = _made_texts(diagnosis)
-    sizes = _of_run(run.path, made)
-    return _packed(made, texts, sizes, _owners(run.path))
+    sizes = _of_run(run.path, bundle)
+    return _packed(bundle, texts, sizes, _owners(run.path))
 
 
 def bundle_files(paths: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis", path: Path) -> Bundle:
     """Pack the ends of logs, and the findings in them. Raises RequestError when the file cannot be written."""
-    made = Bundle(path)
+    bundle = Bundle(path)
     sources: list[tuple[str, Path, int]] = []
     for number, (named, name) in enumerate(zip(paths, names, strict=True)):
         file = guarded_folder(named) if named.is_dir() else named
         inside = sorted(file.rglob("*"))[:FILES] if file.is_dir() else [file]
-        for each in inside:
-            if each.is_file():
-                kept = each.relative_to(file) if file.is_dir() else Path(each.name if name != "-" else "stdin.log")
-                sources.append((f"files/{number}/{kept}", each, LOG))
-    return _packed(made, _made_texts(diagnosis), sources, set())
+        for member in inside:
+            if member.is_file():
+                relative = (
+                    member.relative_to(file) if file.is_dir() else Path(member.name if name != "-" else "stdin.log")
+                )
+                sources.append((f"files/{number}/{relative}", member, LOG))
+    return _packed(bundle, _made_texts(diagnosis), sources, set())
 
 
 def _made_texts(diagnosis: "Diagnosis") -> dict[str, str]:
     from hackathon.diagnosis.show import lines_of
 
-    found: dict[str, Any] = {
+    contents: dict[str, Any] = {
         "findings.json": {
             "findings": [finding.to_json() for finding in diagnosis.findings],
             "harmless": [finding.to_json() for finding in diagnosis.harmless],
@@ -95,55 +97,55 @@ def _made_texts(diagnosis: "Diagnosis") -> dict[str, str]:
         "bundle.json": {"made": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "hackathon": __version__, "run": diagnosis.run},
     }
     if diagnosis.status is not None:
-        found["status.json"] = diagnosis.status.to_json()
-    texts = {name: json.dumps(value, ensure_ascii=False, indent=1) + "\n" for name, value in found.items()}
+        contents["status.json"] = diagnosis.status.to_json()
+    texts = {name: json.dumps(value, ensure_ascii=False, indent=1) + "\n" for name, value in contents.items()}
     texts["diagnosis.txt"] = "\n".join(line for line, _ in lines_of(diagnosis, diagnosis.run)) + "\n"
     return texts
 
 
-def _of_run(run: Path, made: Bundle) -> list[tuple[str, Path, int]]:
+def _of_run(run: Path, bundle: Bundle) -> list[tuple[str, Path, int]]:
     """Return (name, file, bytes of its end to take) of what is taken from a run directory."""
     sources = []
     for entry in sorted(run.iterdir()):
         if entry.is_dir() and entry.name in _FOLDERS:
-            inside = sorted((each for each in entry.rglob("*") if each.is_file()), key=_natural)
-            sources += [(str(each.relative_to(run)), each, _FOLDERS[entry.name]) for each in inside[:FILES]]
+            inside = sorted((member for member in entry.rglob("*") if member.is_file()), key=_natural)
+            sources += [(str(member.relative_to(run)), member, _FOLDERS[entry.name]) for member in inside[:FILES]]
             if len(inside) > FILES:
-                made.left_out.append((f"{entry.name}/", message("diagnosis.left_many", count=len(inside) - FILES)))
+                bundle.left_out.append((f"{entry.name}/", message("diagnosis.left_many", count=len(inside) - FILES)))
         elif entry.is_dir():
             why = "left_program" if entry.name == "source" else "left_folder"
-            made.left_out.append((f"{entry.name}/", message(f"diagnosis.{why}")))
+            bundle.left_out.append((f"{entry.name}/", message(f"diagnosis.{why}")))
         elif entry.is_file():
             sources.append((entry.name, entry, LOG))
     # What is small and says most comes first, so that it is there when not all fits.
     order = {name: number for number, name in enumerate(("client", "events", "env", "logs", "metrics"), 1)}
-    return sorted(sources, key=lambda each: order.get(each[0].split("/")[0], 9 if "/" in each[0] else 0))
+    return sorted(sources, key=lambda source: order.get(source[0].split("/")[0], 9 if "/" in source[0] else 0))
 
 
 def _packed(
-    made: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]], users: set[str]
+    bundle: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]], users: set[str]
 ) -> Bundle:
-    temporary = made.path.with_name(f".{made.path.name}.{os.getpid()}.{os.urandom(3).hex()}.tmp")
-    folder = made.path.name.removesuffix(".tgz").removesuffix(".tar.gz")
+    temporary = bundle.path.with_name(f".{bundle.path.name}.{os.getpid()}.{os.urandom(3).hex()}.tmp")
+    folder = bundle.path.name.removesuffix(".tgz").removesuffix(".tar.gz")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as stream, tarfile.open(fileobj=stream, mode="w:gz") as archive:
-                for name, text, moment in _texts(made, texts, sources):
+                for name, text, moment in _texts(bundle, texts, sources):
                     _add(archive, f"{folder}/{scrub(name, users)}", scrub(text, users), moment)
-                    made.taken.append(name)
-            temporary.rename(made.path)
+                    bundle.taken.append(name)
+            temporary.rename(bundle.path)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        made.size = made.path.stat().st_size
+        bundle.size = bundle.path.stat().st_size
     except OSError as error:
-        raise RequestError("diagnosis.bundle_not_written", path=made.path, what=error.strerror or error) from error
-    return made
+        raise RequestError("diagnosis.bundle_not_written", path=bundle.path, what=error.strerror or error) from error
+    return bundle
 
 
 def _texts(
-    made: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]]
+    bundle: Bundle, texts: Mapping[str, str], sources: Sequence[tuple[str, Path, int]]
 ) -> Iterator[tuple[str, str, float]]:
     """Yield (name, text, time of the file) of what goes in; note what does not."""
     for name, text in texts.items():
@@ -151,7 +153,7 @@ def _texts(
     total = 0
     for name, path, most in sources:
         if total >= TOTAL:
-            made.left_out.append((name, message("diagnosis.left_full")))
+            bundle.left_out.append((name, message("diagnosis.left_full")))
             continue
         try:
             size, moment = path.stat().st_size, path.stat().st_mtime
@@ -159,16 +161,16 @@ def _texts(
                 stream.seek(max(0, size - most))
                 data = stream.read(most)
         except OSError as error:
-            made.left_out.append((name, error.strerror or str(error)))
+            bundle.left_out.append((name, error.strerror or str(error)))
             continue
         if b"\0" in data[:4096]:
-            made.left_out.append((name, message("diagnosis.left_binary")))
+            bundle.left_out.append((name, message("diagnosis.left_binary")))
             continue
         if size > most:
             # A line whose beginning is cut off may have lost the word that says that it is a secret.
             data = data[data.find(b"\n") + 1 :] if b"\n" in data else b""
             why = message("diagnosis.left_beginning", kept=format_size(len(data)), size=format_size(size))
-            made.left_out.append((name, why))
+            bundle.left_out.append((name, why))
         total += len(data)
         yield name, data.decode("utf-8", "replace"), moment
 

@@ -24,10 +24,10 @@ def kept(run: RunDirectory) -> Finding | None:
     value = run.client(FACT)
     own = not value or run.owned()
     for code in (language(), *LANGUAGES):
-        found = value.get(code)
-        if isinstance(found, dict) and (own or _believed(found)):
+        finding = value.get(code)
+        if isinstance(finding, dict) and (own or _believed(finding)):
             try:
-                return _from_json(found)
+                return _from_json(finding)
             except (KeyError, TypeError, ValueError):
                 continue
     return None
@@ -58,10 +58,12 @@ def keep(run: RunDirectory, diagnosis: "Diagnosis") -> None:
 
 
 def _from_json(value: dict[str, Any]) -> Finding:
-    place = value["evidence"]
+    location = value["evidence"]
     evidence = None
-    if place:
-        evidence = Evidence(place["file"], place["line"], place["text"], place["rank"], place["host"] or "")
+    if location:
+        evidence = Evidence(
+            location["file"], location["line"], location["text"], location["rank"], location["host"] or ""
+        )
     return Finding(
         rule=str(value["rule"]),
         part=str(value["part"]),
@@ -69,9 +71,9 @@ def _from_json(value: dict[str, Any]) -> Finding:
         message=str(value["message"]),
         evidence=evidence,
         advice=str(value["advice"]),
-        causes=tuple((str(each["text"]), str(each["check"] or "")) for each in value["causes"]),
-        references=tuple(str(each) for each in value["references"]),
-        ranks=tuple(int(each) for each in value["ranks"]),
+        causes=tuple((str(cause["text"]), str(cause["check"] or "")) for cause in value["causes"]),
+        references=tuple(str(reference) for reference in value["references"]),
+        ranks=tuple(int(rank) for rank in value["ranks"]),
         count=int(value["count"]),
         program=program if _PROGRAM.fullmatch(program := str(value.get("program") or "")) else "",
     )

@@ -28,21 +28,21 @@ _RUNS_WORDS = frozenset({
 
 def check_command(check: str, values: Mapping[str, str]) -> str:
     """Return a rule's check with its placeholders filled in and quoted; empty where that cannot be done safely."""
-    places = _places(check)
-    if not places:
+    placeholders = _places(check)
+    if not placeholders:
         return check
-    if not all(alone for _, _, _, alone in places):
+    if not all(alone for _, _, _, alone in placeholders):
         return ""
-    made, done = "", 0
-    for start, end, name, _ in places:
+    command, done = "", 0
+    for start, end, name, _ in placeholders:
         value = values.get(name, NOT_KNOWN)
         if value in ("", NOT_KNOWN) or value.startswith("-") or not value.isprintable() or len(value) > _LONGEST:
             return ""
         if check[:start].endswith("ssh ") and not HOST.fullmatch(value):
             return ""  # it may meet a shell again, in the ProxyCommand of who pastes it
-        made += check[done:start] + shlex.quote(value)
+        command += check[done:start] + shlex.quote(value)
         done = end
-    return made + check[done:]
+    return command + check[done:]
 
 
 def misplaced(check: str) -> list[str]:
@@ -68,12 +68,12 @@ def in_command(before: str) -> bool:
 @lru_cache(maxsize=1000)
 def _places(check: str) -> list[tuple[int, int, str, bool]]:
     """Return (start, end, name, whether it is a word of its own) of each placeholder."""
-    found = []
+    placeholders = []
     for match in _PLACEHOLDER.finditer(check):
         start, end = match.span()
         word = (start == 0 or check[start - 1] in _ENDS) and (end == len(check) or check[end] in _ENDS)
-        found.append((start, end, match[1], word and _is_argument(_PLACEHOLDER.sub("x", check[:start]))))
-    return found
+        placeholders.append((start, end, match[1], word and _is_argument(_PLACEHOLDER.sub("x", check[:start]))))
+    return placeholders
 
 
 def _is_argument(before: str) -> bool:

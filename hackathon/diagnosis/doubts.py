@@ -47,19 +47,19 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     or odd show nothing, but for a rank's log that was longer when the rank ended.
     """
     facts = RunFacts(run, record=record, meters=meters)
-    found: list[Doubt] = []
+    doubts: list[Doubt] = []
     if record.processes > 1:
-        found += _identical(facts)
-        found += _apart(facts)
-        found += _by_text(facts, {each.id for each in found})
-    found += _log_cut(facts)
-    found += _bad_loss(facts)
-    found += _check_failed(record, numbers)
-    found += _warm_up(facts, record, numbers)
-    false = any(SEVERITIES[each.id] == FALSE for each in found)
+        doubts += _identical(facts)
+        doubts += _apart(facts)
+        doubts += _by_text(facts, {doubt.id for doubt in doubts})
+    doubts += _log_cut(facts)
+    doubts += _bad_loss(facts)
+    doubts += _check_failed(record, numbers)
+    doubts += _warm_up(facts, record, numbers)
+    false = any(SEVERITIES[doubt.id] == FALSE for doubt in doubts)
     if not false and (how := numbers.sure.get(numbers.metric)) in ("unsure", "coarse") and numbers.value is not None:
-        found.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
-    return RunJudgement(tuple(found), training.samples_per_step(facts))
+        doubts.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
+    return RunJudgement(tuple(doubts), training.samples_per_step(facts))
 
 
 def _identical(facts: RunFacts) -> list[Doubt]:
@@ -116,23 +116,23 @@ def _apart(facts: RunFacts) -> list[Doubt]:
     return [Doubt("no-group", hit.values, evidence=_place(hit)) for hit in worlds.no_group(facts, {})]
 
 
-def _by_text(facts: RunFacts, known: set[str]) -> list[Doubt]:
+def _by_text(facts: RunFacts, doubted: set[str]) -> list[Doubt]:
     """The text of the program says that its ranks train each for itself, with the same data, or share one batch."""
-    if known & {"identical-ranks", "several-worlds", "no-group"}:
+    if doubted & {"identical-ranks", "several-worlds", "no-group"}:
         return []
-    found: dict[str, Doubt] = {}
-    for shown in worlds.by_text(facts, tuple(BY_TEXT)):
-        if shown.rule == "divided-batch" and facts.record.mode != "weak":
+    doubts: dict[str, Doubt] = {}
+    for finding in worlds.by_text(facts, tuple(BY_TEXT)):
+        if finding.rule == "divided-batch" and facts.record.mode != "weak":
             continue
-        identifier, kind = BY_TEXT[shown.rule]
+        identifier, kind = BY_TEXT[finding.rule]
         values = {"processes": str(facts.record.processes)}
-        place = f"{shown.evidence.file}:{shown.evidence.line}"
-        found.setdefault(identifier, Doubt(identifier, values, kind, place))
+        location = f"{finding.evidence.file}:{finding.evidence.line}"
+        doubts.setdefault(identifier, Doubt(identifier, values, kind, location))
     for hit in exceptions.swallowed(facts, {}):
-        found.setdefault(
+        doubts.setdefault(
             "work-mismatch", Doubt("work-mismatch", {"text": hit.values["text"]}, "swallowed", _place(hit))
         )
-    return list(found.values())
+    return list(doubts.values())
 
 
 def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt]:
@@ -142,13 +142,13 @@ def _warm_up(facts: RunFacts, record: RunRecord, numbers: Numbers) -> list[Doubt
         return []
     files = rank_files(facts.path / "logs", ".log")
     values = training.pattern_values(str(entry["pattern"]), files[0]) if files else []
-    rest = values[1:]
+    steady = values[1:]
     if len(values) < FEW or not all(value > 0 for value in values):
         return []
-    speed = values[0] / median(rest)
+    speed = values[0] / median(steady)
     if (1 / speed if lower_is_better(str(entry.get("unit") or "")) else speed) >= SLOW_START:
         return []
-    with_it, without = fmean(values), fmean(rest)
+    with_it, without = fmean(values), fmean(steady)
     if abs(with_it / without - 1) <= SHIFT:
         return []
     return [

@@ -92,8 +92,8 @@ def diagnose_run(
 
         status = states_of([run], ask=False)[0]
     facts = RunFacts(run.path, status)
-    found = _Examined(of_run(facts), _rules(rules, folders), facts)
-    return found.diagnosis()
+    examined = _Examined(of_run(facts), _rules(rules, folders), facts)
+    return examined.diagnosis()
 
 
 def diagnose_files(
@@ -130,21 +130,21 @@ class _Examined:
     def diagnosis(self) -> Diagnosis:
         """Return what is found."""
         # with thousands of ranks the first places of each kind will do
-        found = sorted(self._from_logs(), key=lambda place: LEVELS.index(place.rule.level))
-        found[:LOOKED_AT] = [self._looked_at(place) for place in found[:LOOKED_AT]]
-        found += self._from_tracebacks(found)
+        matches = sorted(self._from_logs(), key=lambda match: LEVELS.index(match.rule.level))
+        matches[:LOOKED_AT] = [self._looked_at(match) for match in matches[:LOOKED_AT]]
+        matches += self._from_tracebacks(matches)
         facts, sources = split(self._from_facts())
-        found = Standstill(self._ends, self._files, self._facts, self._by_fact).told([*found, *facts])
-        found += that_explain(sources, found)
-        ranked = order(found, self._circumstances(found))
+        matches = Standstill(self._ends, self._files, self._facts, self._by_fact).told([*matches, *facts])
+        matches += that_explain(sources, matches)
+        ranked = order(matches, self._circumstances(matches))
         numbers = self._facts.numbers if self._facts is not None else {"job": "JOB"}
         commands = self._facts.commands if self._facts is not None else commands_here()
-        findings = tuple(finding_of(each, self._files, numbers, commands) for each in ranked)
+        findings = tuple(finding_of(candidate, self._files, numbers, commands) for candidate in ranked)
         benign: dict[str, RulePlace] = {
-            place.rule.id: place for place in reversed(found) if place.rule.level == "benign"
+            match.rule.id: match for match in reversed(matches) if match.rule.level == "benign"
         }
         harmless = tuple(
-            finding_of(Ranked((place,), "benign", 0), self._files, numbers, commands) for place in benign.values()
+            finding_of(Ranked((match,), "benign", 0), self._files, numbers, commands) for match in benign.values()
         )
         status = self._facts.status if self._facts is not None else None
         return Diagnosis(
@@ -161,18 +161,20 @@ class _Examined:
     def _worth_reading(self, findings: Sequence[Finding]) -> tuple[Evidence, ...]:
         """Return lines to read when nothing that was found can be the cause of a failure."""
         status = self._facts.status if self._facts is not None else None
-        if any(each.level in ("root", "likely") for each in findings):
+        if any(finding.level in ("root", "likely") for finding in findings):
             return ()
         if status is not None and (status.open or status.state in (states.SUCCEEDED, states.CREATED)):
             return ()
         first = self._facts.first_failure if self._facts is not None else None
         rank = first[0] if first is not None else None
-        known = {(each.evidence.file, each.evidence.line) for each in findings if each.evidence is not None}
-        lines = rarest(self._files, UNKNOWN + len(known), failed=status is not None, rank=rank)
-        return tuple([line for line in lines if (line.file, line.line) not in known][:UNKNOWN])
+        reported = {
+            (finding.evidence.file, finding.evidence.line) for finding in findings if finding.evidence is not None
+        }
+        lines = rarest(self._files, UNKNOWN + len(reported), failed=status is not None, rank=rank)
+        return tuple([line for line in lines if (line.file, line.line) not in reported][:UNKNOWN])
 
     def _from_logs(self) -> list[RulePlace]:
-        places = []
+        matches = []
         hits = self._scanner.scan(self._files)
         self._slow |= self._scanner.limits.ended
         # what one rule reads out of a line is true for the others that hold there
@@ -181,7 +183,7 @@ class _Examined:
             number, offset = hit.order
             evidence = self._attributed(hit.evidence, {"rank": named.get(hit.order, ""), **hit.values})
             ranks = () if evidence.rank is None else (evidence.rank,)
-            places.append(
+            matches.append(
                 RulePlace(
                     hit.rule,
                     evidence,
@@ -194,7 +196,7 @@ class _Examined:
                     matched=self._matched(hit.rule, evidence.text),
                 )
             )
-        return places
+        return matches
 
     def _attributed(self, evidence: Evidence, values: Mapping[str, str]) -> Evidence:
         """Return the evidence with the rank that the message names, e.g. a launcher's, and that rank's host."""
@@ -210,54 +212,54 @@ class _Examined:
             host = self._facts.host_of.get(rank, "")
         return replace(evidence, rank=rank, host=host)
 
-    def _looked_at(self, place: RulePlace) -> RulePlace:
+    def _looked_at(self, match: RulePlace) -> RulePlace:
         """Return the place with what the lines around it tell."""
-        if place.rule.level == "benign" or place.evidence is None:
-            return place
-        around = look_around(self._files[place.file], place.offset, place.evidence)
-        weak = around.went_on or is_warning(place.evidence.text, around.level)
-        if weak and place.count > 1 and self._again(place):
+        if match.rule.level == "benign" or match.evidence is None:
+            return match
+        around = look_around(self._files[match.file], match.offset, match.evidence)
+        weak = around.went_on or is_warning(match.evidence.text, around.level)
+        if weak and match.count > 1 and self._again(match):
             weak = False
-        return replace(place, weak=weak, far=around.far, time=around.time)
+        return replace(match, weak=weak, far=around.far, time=around.time)
 
     def _matched(self, rule: Rule, text: str) -> int:
         """Return the letters of a line that the longest of a rule's patterns holds."""
-        found = [self._found_in(text, rule, expression_of(pattern)) for pattern in rule.patterns]
-        return max((match.end() - match.start() for match in found if match), default=0)
+        searches = [self._found_in(text, rule, expression_of(pattern)) for pattern in rule.patterns]
+        return max((match.end() - match.start() for match in searches if match), default=0)
 
     def _found_in(self, text: str, rule: Rule, expression: re.Pattern[str]) -> re.Match[str] | None:
         return self._scanner.limits.within(rule, lambda: expression.search(text), None)
 
-    def _again(self, place: RulePlace) -> bool:
+    def _again(self, match: RulePlace) -> bool:
         """Return whether the same stands once more at the end, and the program did not go on after that."""
-        expressions = [expression_of(pattern) for pattern in place.rule.patterns]
-        rank = place.evidence.rank if place.evidence is not None else None
-        for line in reversed(self._ends[place.file].lines):
+        expressions = [expression_of(pattern) for pattern in match.rule.patterns]
+        rank = match.evidence.rank if match.evidence is not None else None
+        for line in reversed(self._ends[match.file].lines):
             other = line.read.rank is not None and rank is not None and line.read.rank != rank
-            if line.offset <= place.offset or other:
+            if line.offset <= match.offset or other:
                 continue
-            if any(self._found_in(line.read.text, place.rule, expression) for expression in expressions):
-                if is_warning(line.read.text, line.read.level) or place.evidence is None:
+            if any(self._found_in(line.read.text, match.rule, expression) for expression in expressions):
+                if is_warning(line.read.text, line.read.level) or match.evidence is None:
                     return False
-                return not look_around(self._files[place.file], line.offset, place.evidence).went_on
+                return not look_around(self._files[match.file], line.offset, match.evidence).went_on
         return False
 
-    def _from_tracebacks(self, known: Sequence[RulePlace]) -> list[RulePlace]:
+    def _from_tracebacks(self, earlier: Sequence[RulePlace]) -> list[RulePlace]:
         """Return places for the exceptions that ranks ended with: of the rules that know them, else the general one."""
         tracebacks = last_tracebacks(self._ends, self._files)[:TRACEBACKS]
         if not tracebacks:
             return []
         generic = self._by_fact.get("log:exception")
-        places: list[RulePlace] = []
+        matches: list[RulePlace] = []
         with tempfile.TemporaryDirectory(prefix="hackathon-") as folder:
             pieces = []
-            for number, each in enumerate(tracebacks):
+            for number, traceback in enumerate(tracebacks):
                 piece = Path(folder) / f"{number}.txt"
                 piece.write_text(
-                    "\n".join(line.read.text for line in each.lines) + "\n", encoding="utf-8", errors="replace"
+                    "\n".join(line.read.text for line in traceback.lines) + "\n", encoding="utf-8", errors="replace"
                 )
-                file = self._files[each.file]
-                pieces.append(LogFile(piece, file.name, file.kind, each.rank, each.host))
+                file = self._files[traceback.file]
+                pieces.append(LogFile(piece, file.name, file.kind, traceback.rank, traceback.host))
             hits = self._scanner.scan(pieces)
         self._slow |= self._scanner.limits.ended
         named: set[int] = set()
@@ -265,106 +267,108 @@ class _Examined:
             if hit.rule.level == "benign":
                 continue
             number = hit.order[0]
-            each = tracebacks[number]
+            traceback = tracebacks[number]
             line = (
-                each.lines[(hit.evidence.line or 1) - 1]
-                if (hit.evidence.line or 1) <= len(each.lines)
-                else each.lines[-1]
+                traceback.lines[(hit.evidence.line or 1) - 1]
+                if (hit.evidence.line or 1) <= len(traceback.lines)
+                else traceback.lines[-1]
             )
-            if line.offset < each.at and hit.rule.level != "root":
+            if line.offset < traceback.at and hit.rule.level != "root":
                 continue  # a source line of the stack has these words, not the exception
             named.add(number)
-            places.append(self._of_traceback(each, hit.rule, line.offset, hit.evidence.text, hit.values))
+            matches.append(self._of_traceback(traceback, hit.rule, line.offset, hit.evidence.text, hit.values))
         if generic is None:
-            return places
-        inside = [(place.file, place.offset) for place in known if place.rule.level != "benign"]
-        for number, each in enumerate(tracebacks):
-            if number in named or each.name in _NO_CAUSE:
+            return matches
+        inside = [(match.file, match.offset) for match in earlier if match.rule.level != "benign"]
+        for number, traceback in enumerate(tracebacks):
+            if number in named or traceback.name in _NO_CAUSE:
                 continue
-            if any(file == each.file and each.at <= offset <= each.end for file, offset in inside):
+            if any(file == traceback.file and traceback.at <= offset <= traceback.end for file, offset in inside):
                 continue
-            where = f"{each.place}: " if each.place else ""
-            values = {"exception": each.exception[:300], "place": each.place or NOT_KNOWN}
-            values |= {"name": each.name, "what": f"{where}{each.exception[:300]}"}
-            place = self._of_traceback(each, generic, each.at, each.exception, values)
-            far = each.name in _FOLLOWING or _gave_up_before(each, known, generic.id)
-            places.append(replace(place, far=far, exception=False))
-        return places
+            prefix = f"{traceback.place}: " if traceback.place else ""
+            values = {"exception": traceback.exception[:300], "place": traceback.place or NOT_KNOWN}
+            values |= {"name": traceback.name, "what": f"{prefix}{traceback.exception[:300]}"}
+            match = self._of_traceback(traceback, generic, traceback.at, traceback.exception, values)
+            far = traceback.name in _FOLLOWING or _gave_up_before(traceback, earlier, generic.id)
+            matches.append(replace(match, far=far, exception=False))
+        return matches
 
-    def _of_traceback(self, each: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]) -> RulePlace:
-        file = self._files[each.file]
-        evidence = Evidence(file.name, None, text[:500], each.rank, each.host, each.time)
+    def _of_traceback(
+        self, traceback: Traceback, rule: Rule, offset: int, text: str, values: dict[str, str]
+    ) -> RulePlace:
+        file = self._files[traceback.file]
+        evidence = Evidence(file.name, None, text[:500], traceback.rank, traceback.host, traceback.time)
         evidence = self._attributed(evidence, values)
         ranks = () if evidence.rank is None else (evidence.rank,)
-        own = replace(evidence, rank=each.rank)
-        went_on = look_around(file, max(each.end - 1, each.at), own).went_on
+        own = replace(evidence, rank=traceback.rank)
+        went_on = look_around(file, max(traceback.end - 1, traceback.at), own).went_on
         return RulePlace(
             rule,
             evidence,
             values,
-            each.file,
+            traceback.file,
             offset,
             1,
             ranks,
             exception=not went_on,
-            own_line=each.place,
+            own_line=traceback.place,
             weak=went_on,
-            time=each.time,
+            time=traceback.time,
             matched=self._matched(rule, text),
         )
 
     def _from_facts(self) -> list[RulePlace]:
         if self._facts is None:
             return []
-        places = []
+        matches = []
         for rule in self._rules:
             check = find_check(rule.fact) if rule.fact else None
             if check is None:
                 continue
-            places += [_of_fact(rule, hit) for hit in check(self._facts, rule.thresholds)]
-        return places
+            matches += [_of_fact(rule, hit) for hit in check(self._facts, rule.thresholds)]
+        return matches
 
-    def _circumstances(self, places: Sequence[RulePlace]) -> Circumstances:
+    def _circumstances(self, matches: Sequence[RulePlace]) -> Circumstances:
         facts = self._facts
         if facts is None or facts.status is None:
             rank = first_told(self._ends)
             return Circumstances(
                 first_rank=rank,
-                by_itself=any(place.rule.fact == "log:exception" and not place.weak for place in places),
+                by_itself=any(match.rule.fact == "log:exception" and not match.weak for match in matches),
             )
         status, first = facts.status, facts.first_failure
         failed = status.state not in (states.SUCCEEDED, states.CREATED)
         outside = status.state in (states.TIMEOUT, states.CANCELLED)
-        told = [
-            float(each["t"])
+        signalled = [
+            float(event["t"])
             for listed in facts.rank_events.values()
-            for each in listed
-            if each.get("event") == "told" and each.get("t")
+            for event in listed
+            if event.get("event") == "told" and event.get("t")
         ]
-        ended = min(told, default=status.t_ended) if outside else None
+        ended = min(signalled, default=status.t_ended) if outside else None
         by_itself = first is not None and bool(first[1].get("exit_code")) and facts.failed_by_itself
         rank = first[0] if first is not None else status.first_rank
         killed = killed_ranks(facts) if by_itself and not outside else {}
-        put_down = frozenset(rank for rank, told in killed.items() if told)
+        put_down = frozenset(rank for rank, signalled in killed.items() if signalled)
         only = len(put_down) == len(killed)
         return Circumstances(failed, failed and not status.open, rank, ended, by_itself, put_down, only)
 
 
-def _gave_up_before(each: Traceback, known: Sequence[RulePlace], generic: str) -> bool:
+def _gave_up_before(traceback: Traceback, matches: Sequence[RulePlace], generic: str) -> bool:
     """Return whether a rank had given up waiting for the others before it ended with an exception.
 
     Then the exception is not why it waited. Places count whose rules name `generic` as a cause, the id of the rule for
     exceptions; where ranks cannot be told apart, what stands above in the same file came before.
     """
     return any(
-        place.file == each.file
-        and place.offset < each.at
-        and not place.weak
-        and generic in place.rule.follows
-        and (place.rank is None or each.rank is None or place.rank == each.rank)
-        and place.evidence is not None
-        and bool(_GAVE_UP.search(place.evidence.text))
-        for place in known
+        match.file == traceback.file
+        and match.offset < traceback.at
+        and not match.weak
+        and generic in match.rule.follows
+        and (match.rank is None or traceback.rank is None or match.rank == traceback.rank)
+        and match.evidence is not None
+        and bool(_GAVE_UP.search(match.evidence.text))
+        for match in matches
     )
 
 

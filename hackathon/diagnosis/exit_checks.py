@@ -20,12 +20,12 @@ _CODES = (75, 78, 126, 127)
 
 def killed_ranks(facts: RunFacts) -> dict[int, bool]:
     """Return rank → whether it had been told to end, for those that were killed or left no word of their end."""
-    found = {}
+    killed = {}
     for rank, listed in facts.rank_events.items():
-        kinds = {each.get("event"): each for each in listed}
+        kinds = {event.get("event"): event for event in listed}
         if "started" in kinds and kinds.get("ended", {"signal": KILL}).get("signal") == KILL:
-            found[rank] = facts.was_told(rank, "TERM")
-    return found
+            killed[rank] = facts.was_told(rank, "TERM")
+    return killed
 
 
 def _of_state(state: str) -> Check:
@@ -93,7 +93,7 @@ def _of_rank(facts: RunFacts, failure: Failure, values: dict[str, str]) -> FactH
     host = str(event.get("host") or facts.host_of.get(rank, ""))
     name = f"events/rank-{rank}.jsonl"
     kind = "ended" if event.get("exit_code") is not None else "started"
-    text = ", ".join(f"{each} {event[each]}" for each in ("exit_code", "signal") if event.get(each) is not None)
+    text = ", ".join(f"{key} {event[key]}" for key in ("exit_code", "signal") if event.get(key) is not None)
     line = _line_with(facts.path / name, f'"event":"{kind}","attempt":{facts.attempt}')
     moment = event.get("t")
     evidence = Evidence(
@@ -110,7 +110,7 @@ def _of_rank(facts: RunFacts, failure: Failure, values: dict[str, str]) -> FactH
 def _of_job(facts: RunFacts) -> Evidence:
     name = "events/job.jsonl"
     status = facts.status
-    event: dict[str, Any] = next((each for each in reversed(facts.job_events) if each.get("event") == "ended"), {})
+    event: dict[str, Any] = next((event for event in reversed(facts.job_events) if event.get("event") == "ended"), {})
     text = f"exit_code {status.exit_code}" if status else ""
     line = _line_with(facts.path / name, f'"event":"ended","attempt":{facts.attempt}')
     return Evidence(name, line, text, None, str(event.get("host") or ""))
@@ -139,17 +139,17 @@ def _by(facts: RunFacts) -> dict[str, str]:
 
 def _line_with(path: Path, text: str) -> int | None:
     """Return the number of the last line that has a text, None when there is none."""
-    found = None
+    last = None
     try:
         with open_regular(path) as stream:
             if os.fstat(stream.fileno()).st_size > LARGEST:  # one line of any length is read as a whole
                 return None
             for number, line in enumerate(stream, 1):
                 if text.encode() in line:
-                    found = number
+                    last = number
     except OSError:
         return None
-    return found
+    return last
 
 
 FACTS.update({f"state:{state}": _of_state(state) for state in _STATES})

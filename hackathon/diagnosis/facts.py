@@ -68,24 +68,24 @@ class RunFacts:
         """The newest attempt: a requeue raises it."""
         if self.status is not None:
             return self.status.attempt
-        return max((_attempt(each) for each in written.job_events(self.path)), default=1)
+        return max((_attempt(event) for event in written.job_events(self.path)), default=1)
 
     @cached_property
     def job_events(self) -> list[dict[str, Any]]:
         """The job's events, in the order written."""
-        return [each for each in written.job_events(self.path) if _attempt(each) == self.attempt]
+        return [event for event in written.job_events(self.path) if _attempt(event) == self.attempt]
 
     @cached_property
     def rank_events(self) -> dict[int, list[dict[str, Any]]]:
         """Rank → its events, in the order written."""
-        found = written.rank_events(self.path)
-        return {rank: [each for each in listed if _attempt(each) == self.attempt] for rank, listed in found.items()}
+        events = written.rank_events(self.path)
+        return {rank: [event for event in listed if _attempt(event) == self.attempt] for rank, listed in events.items()}
 
     @cached_property
     def first_told(self) -> float | None:
         """When the first rank was sent a signal from outside; None when none was."""
-        listed = (each for events in self.rank_events.values() for each in events if each.get("event") == "told")
-        return min((moment for each in listed if (moment := moment_of(each.get("t"))) is not None), default=None)
+        listed = (event for events in self.rank_events.values() for event in events if event.get("event") == "told")
+        return min((moment for event in listed if (moment := moment_of(event.get("t"))) is not None), default=None)
 
     @cached_property
     def begun(self) -> float | None:
@@ -102,8 +102,8 @@ class RunFacts:
 
     @cached_property
     def _first_steps(self) -> list[float]:
-        told = (moment_of(self.steps(rank).get("first_step")) for rank in sorted(self.rank_events)[:RANKS])
-        return [moment for moment in told if moment is not None]
+        moments = (moment_of(self.steps(rank).get("first_step")) for rank in sorted(self.rank_events)[:RANKS])
+        return [moment for moment in moments if moment is not None]
 
     def steps(self, rank: int) -> Mapping[str, Any]:
         """Return what a rank's recorder wrote of its steps; empty when there is nothing that can be read."""
@@ -123,8 +123,8 @@ class RunFacts:
 
     def was_told(self, rank: int, signal: str = "") -> bool:
         """Return whether a rank was sent a signal (`TERM`; empty: any) from outside before it ended."""
-        events = (each for each in self.rank_events.get(rank, ()) if each.get("event") == "told")
-        return any(not signal or each.get("signal") == signal for each in events)
+        events = (event for event in self.rank_events.get(rank, ()) if event.get("event") == "told")
+        return any(not signal or event.get("signal") == signal for event in events)
 
     @property
     def failed_by_itself(self) -> bool:
@@ -135,16 +135,19 @@ class RunFacts:
     def host_of(self) -> dict[int, str]:
         """Rank → its host, for the ranks that began."""
         return {
-            rank: str(each["host"]) for rank, listed in self.rank_events.items() for each in listed if each.get("host")
+            rank: str(event["host"])
+            for rank, listed in self.rank_events.items()
+            for event in listed
+            if event.get("host")
         }
 
     @cached_property
     def ranks_on(self) -> dict[str, tuple[int, ...]]:
         """Host → the ranks that began on it, in their order."""
-        found: dict[str, list[int]] = {}
+        ranks_by_host: dict[str, list[int]] = {}
         for rank, host in sorted(self.host_of.items()):
-            found.setdefault(host, []).append(rank)
-        return {host: tuple(ranks) for host, ranks in found.items()}
+            ranks_by_host.setdefault(host, []).append(rank)
+        return {host: tuple(ranks) for host, ranks in ranks_by_host.items()}
 
     @cached_property
     def metrics(self) -> dict[int, list[dict[str, Any]]]:
@@ -169,20 +172,20 @@ class RunFacts:
     @cached_property
     def gpu_rows(self) -> dict[str, dict[int, list[tuple[float, float]]]]:
         """Host → GPU → (utilisation in percent, memory in MiB) in the order of time, as nvidia-smi told."""
-        found: dict[str, dict[int, list[tuple[float, float]]]] = {}
+        gpus: dict[str, dict[int, list[tuple[float, float]]]] = {}
         for host, rows in self.telemetry.items():
             for row in rows:
                 index = number(row.get("index"))
                 busy, memory = number(row.get("utilisation_percent")), number(row.get("memory_mib"))
                 if row.get("kind") == "gpu" and index is not None and busy is not None and memory is not None:
-                    found.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
-        return found
+                    gpus.setdefault(host, {}).setdefault(int(index), []).append((busy, memory))
+        return gpus
 
     @cached_property
     def environments(self) -> dict[str, dict[str, Any]]:
         """Host → what it runs with: `env/<host>.json` of the runtime."""
-        found = {path.stem: read_json(path) for path in sorted((self.path / "env").glob("*.json"))}
-        return {host: value for host, value in found.items() if isinstance(value, dict)}
+        environments = {path.stem: read_json(path) for path in sorted((self.path / "env").glob("*.json"))}
+        return {host: value for host, value in environments.items() if isinstance(value, dict)}
 
     @cached_property
     def numbers(self) -> dict[str, str]:
@@ -191,7 +194,7 @@ class RunFacts:
         values: dict[str, object] = {name: getattr(record, name) or None for name in _OF_REQUEST}
         if record.readable:
             values["gpus_per_node"] = record.gpus_per_node  # machines without any have 0
-        found: dict[str, object] = {
+        fields: dict[str, object] = {
             **values,
             "walltime": format_walltime(record.walltime) if record.walltime else None,
             "run": self.path.name,
@@ -204,9 +207,9 @@ class RunFacts:
             "hosts": ", ".join(status.hosts if status else dict.fromkeys(self.host_of.values())),
         }
         memory = self._most_memory()
-        seen = message("diagnosis.memory_seen", memory=memory) if memory else ""
-        texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in found.items()}
-        return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": seen}
+        memory_text = message("diagnosis.memory_seen", memory=memory) if memory else ""
+        texts = {name: NOT_KNOWN if value in (None, "") else str(value) for name, value in fields.items()}
+        return {**texts, "memory": memory or NOT_KNOWN, "memory_seen": memory_text}
 
     @cached_property
     def commands(self) -> Mapping[str, str]:
@@ -257,9 +260,9 @@ def fact(name: str) -> Callable[[Check], Check]:
 
 def _both_ends(path: Path, most: int, meters: MeterFiles | None) -> Iterator[dict[str, Any]]:
     """Yield the objects of a Meter's file; of one with more than 2 × `most` bytes the first and the last."""
-    held = meters.objects(path, 2 * most) if meters is not None else None
-    if held is not None:
-        yield from held
+    stored = meters.objects(path, 2 * most) if meters is not None else None
+    if stored is not None:
+        yield from stored
         return
     try:
         with open_regular(path) as stream:

@@ -148,7 +148,7 @@ def read_end(number: int, file: LogFile, tail: int) -> End:
 def split(raw: bytes, start: int) -> tuple[list[TailLine], bool]:
     """Return the lines of a piece of a file that begins at byte `start`, and whether a launcher labels them."""
     parts = raw.split(b"\n")
-    texts = [part.rpartition(b"\r")[2].decode("utf-8", "replace") for part in (each.rstrip(b"\r") for each in parts)]
+    texts = [part.rpartition(b"\r")[2].decode("utf-8", "replace") for part in (line.rstrip(b"\r") for line in parts)]
     labelled = is_labelled(texts[:400])
     lines, offset = [], start
     for part, text in zip(parts, texts, strict=True):
@@ -159,25 +159,25 @@ def split(raw: bytes, start: int) -> tuple[list[TailLine], bool]:
 
 def _tracebacks(number: int, file: LogFile, lines: Iterable[TailLine]) -> list[Traceback]:
     """Return all tracebacks, each rank's own lines taken together."""
-    found: list[Traceback] = []
+    tracebacks: list[Traceback] = []
     opened: dict[int | None, _Open] = {}
     announced: set[int | None] = set()
     for line in lines:
         rank = line.read.rank if line.read.rank is not None else file.rank
-        one = opened.get(rank)
+        traceback = opened.get(rank)
         if _START in line.read.text:
-            if one is None or not one.chained:
-                found += _closed(number, file, opened.pop(rank, None))
+            if traceback is None or not traceback.chained:
+                tracebacks += _closed(number, file, opened.pop(rank, None))
                 ignored = rank in announced
                 opened[rank] = _Open(line.offset, rank, line.read.host, line.read.time, ignored=ignored, taken=[line])
             else:
-                one.exception, one.lines, one.chained = "", 0, False
-        elif one is not None and not _takes(one, line):
-            found += _closed(number, file, opened.pop(rank))
+                traceback.exception, traceback.lines, traceback.chained = "", 0, False
+        elif traceback is not None and not _takes(traceback, line):
+            tracebacks += _closed(number, file, opened.pop(rank))
         (announced.add if line.read.text.startswith(_IGNORED) else announced.discard)(rank)
-    for one in opened.values():
-        found += _closed(number, file, one)
-    return found
+    for traceback in opened.values():
+        tracebacks += _closed(number, file, traceback)
+    return tracebacks
 
 
 def alike(texts: Iterable[str]) -> int:
@@ -186,15 +186,15 @@ def alike(texts: Iterable[str]) -> int:
 
     By these the usual pause is known: hundreds of lines of a start say nothing of how long an epoch lasts.
     """
-    told = [
+    lines = [
         line
         for text in texts
         if (line := text.strip()) and not _AT_END.match(line) and not line.startswith("Terminated")
     ]
-    if not told:
+    if not lines:
         return 0
-    last = _shape(next((line for line in reversed(told) if _PROGRESS.search(line)), told[-1]))
-    return sum(_shape(line) == last for line in told)
+    last = _shape(next((line for line in reversed(lines) if _PROGRESS.search(line)), lines[-1]))
+    return sum(_shape(line) == last for line in lines)
 
 
 def _shape(line: str) -> str:
@@ -206,40 +206,53 @@ def is_own(path: str) -> bool:
     return not any(part in path for part in _NOT_OWN)
 
 
-def _takes(one: _Open, line: TailLine) -> bool:
+def _takes(traceback: _Open, line: TailLine) -> bool:
     """Add a line to a traceback of its rank; return False when it does not belong to it any more."""
     text = line.read.text
-    one.taken.append(line)
+    traceback.taken.append(line)
     behind = line.offset + len(text.encode("utf-8", "replace"))
-    if not one.exception:
+    if not traceback.exception:
         if match := _FRAME.match(text):
             # frames come from the outside in, so the last one of the user's own stays
             if is_own(match["path"]):
-                one.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
+                traceback.place = f"{match['path'].rpartition('/')[2]}:{match['line']}"
         elif _EXCEPTION.match(text.rstrip()):
-            one.exception, one.at, one.end = text.strip(), line.offset, behind
-            one.time = line.read.time if line.read.time is not None else one.time
+            traceback.exception, traceback.at, traceback.end = text.strip(), line.offset, behind
+            traceback.time = line.read.time if line.read.time is not None else traceback.time
         return True
     if any(words in text for words in _CHAIN):
-        one.chained = True
+        traceback.chained = True
         return True
     if not text.strip():
         return True
     if _AT_END.match(text) or line.read.source in _NATIVE:
         return False
-    one.lines += 1
-    if one.chained or one.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
+    traceback.lines += 1
+    if traceback.chained or traceback.lines > MESSAGE or line.read.time is not None or _PROGRESS.search(text):
         return False
-    one.end = behind
+    traceback.end = behind
     return True
 
 
-def _closed(number: int, file: LogFile, one: _Open | None) -> list[Traceback]:
-    if one is None or one.ignored or not one.exception:
+def _closed(number: int, file: LogFile, traceback: _Open | None) -> list[Traceback]:
+    if traceback is None or traceback.ignored or not traceback.exception:
         return []
-    lines = tuple(line for line in one.taken if line.offset < one.end)
-    host = one.host or file.host
-    return [Traceback(number, one.rank, one.begin, one.end, one.at, one.exception, one.place, host, one.time, lines)]
+    lines = tuple(line for line in traceback.taken if line.offset < traceback.end)
+    host = traceback.host or file.host
+    return [
+        Traceback(
+            number,
+            traceback.rank,
+            traceback.begin,
+            traceback.end,
+            traceback.at,
+            traceback.exception,
+            traceback.place,
+            host,
+            traceback.time,
+            lines,
+        )
+    ]
 
 
 @dataclass(frozen=True)
@@ -270,7 +283,7 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
     rank = evidence.rank
     own = [line for line in lines if line.read.rank is None or rank is None or line.read.rank == rank]
     behind = [line for line in own if line.offset > offset]
-    known = file.rank is not None or rank is not None
+    ranked = file.rank is not None or rank is not None
     progress = {line.read.text.strip() for line in behind if _PROGRESS.search(line.read.text)}
     ordinary = sum(1 for line in behind if not _BUSY.search(line.read.text))
     time = evidence.time
@@ -278,7 +291,7 @@ def look_around(file: LogFile, offset: int, evidence: Evidence) -> Around:
         stamps = [line.read.time for line in own if line.offset <= offset and line.read.time is not None]
         time = stamps[-1] if stamps else None
     level = next((line.read.level for line in lines if line.offset >= offset), "")
-    return Around(len(progress) >= (2 if known else 6), ordinary >= FAR, time, level)
+    return Around(len(progress) >= (2 if ranked else 6), ordinary >= FAR, time, level)
 
 
 def is_warning(text: str, level: str = "") -> bool:
@@ -288,12 +301,12 @@ def is_warning(text: str, level: str = "") -> bool:
 
 def last_tracebacks(ends: Sequence[End], files: Sequence[LogFile]) -> list[Traceback]:
     """Return the tracebacks that ranks ended with: the last of each rank, all where ranks cannot be told apart."""
-    found: dict[tuple[int, int | None, int], Traceback] = {}
+    last: dict[tuple[int, int | None, int], Traceback] = {}
     for number, end in enumerate(ends):
-        for each in end.tracebacks:
-            apart = each.rank is not None
-            found[(number, each.rank, 0 if apart else each.begin)] = each
-    return list(found.values())
+        for traceback in end.tracebacks:
+            apart = traceback.rank is not None
+            last[(number, traceback.rank, 0 if apart else traceback.begin)] = traceback
+    return list(last.values())
 
 
 # torchrun's summary; Open MPI's and horovodrun's; MPICH's; srun's
@@ -318,6 +331,6 @@ def first_told(ends: Iterable[End]) -> int | None:
                     if match := _FIRST_RANK.search(later.read.text):
                         return whole(match[1] or match[2])
             elif listed is None and (match := _ENDED_RANK.search(line.read.text)):
-                found = match["mpich"] or match["srun"]
-                listed = whole(found) if found else None
+                rank = match["mpich"] or match["srun"]
+                listed = whole(rank) if rank else None
     return listed

@@ -70,14 +70,14 @@ class _Plain:
         self._needles = list(needles)
 
     def present(self, block: Block) -> list[int]:
-        found = []
+        keys = []
         for index, needle in enumerate(self._needles):
             text = block.lowered if needle.folded else block.text
             if needle.body in text:
-                found.append(2 * index)
+                keys.append(2 * index)
             if next(needle.torn_places(text, 0, len(text)), None) is not None:
-                found.append(2 * index + 1)
-        return found
+                keys.append(2 * index + 1)
+        return keys
 
 
 class _AhoCorasick:
@@ -94,7 +94,7 @@ class _AhoCorasick:
             for key, literals in ((2 * index, [needle.body]), (2 * index + 1, needle.tails())):
                 for literal in literals:
                     keys.setdefault(literal.lower() if self._folded else literal, set()).add(key)
-        self._keys = [tuple(each) for each in keys.values()]
+        self._keys = [tuple(indices) for indices in keys.values()]
         table = table and len(keys) <= MOST_IN_TABLE
         kinds = library.Implementation
         kind = kinds.DFA if table else kinds.ContiguousNFA
@@ -137,12 +137,12 @@ class _Hyperscan:
             raise ImportError(f"hyperscan does not work here: {error}") from error
 
     def present(self, block: Block) -> set[int]:
-        found: set[int] = set()
+        keys: set[int] = set()
         if self._database is None:
-            return found
-        add = found.add
+            return keys
+        add = keys.add
         self._database.scan(block.text, match_event_handler=lambda key, start, end, flags, context: add(key))
-        return found
+        return keys
 
     def _load(
         self, library: Any, expressions: list[bytes], flags: list[int], keys: list[int], *, from_cache: bool
@@ -183,8 +183,8 @@ def _keep(library: Any, file: Path, database: Any) -> None:
         payload: bytes = library.dumpb(database)
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(file, hashlib.sha256(payload).hexdigest().encode() + b"\n" + payload, mode=0o600)
-        kept = sorted(file.parent.glob("*.hyperscan"), key=lambda each: each.stat().st_mtime)
-        for old in kept[:-KEPT]:
+        files = sorted(file.parent.glob("*.hyperscan"), key=lambda path: path.stat().st_mtime)
+        for old in files[:-KEPT]:
             old.unlink(missing_ok=True)
     except (OSError, ValueError, library.HyperscanError):
         return

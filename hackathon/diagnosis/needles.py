@@ -102,19 +102,19 @@ class Needle:
 
     @cached_property
     def _behind_head(self) -> bytes:
-        made = b""
+        pattern = b""
         for length in range(len(self.literal) - 1, len(self.head) - 1, -1):
             letter = self.literal[length : length + 1]
             other = [_OTHER_SPACE_EXPRESSION] if letter == b" " else []
-            further = [escaped(letter) + made] if made else []
-            made = b"(?:" + b"|".join([rb"[\n\r\x1b]", *other, *further]) + b")"
-        return made
+            further = [escaped(letter) + pattern] if pattern else []
+            pattern = b"(?:" + b"|".join([rb"[\n\r\x1b]", *other, *further]) + b")"
+        return pattern
 
     @cached_property
     def _torn_after(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
         """(beginning, what follows it) of the torn forms."""
-        found = [(start, re.compile(_OTHER_SPACE_EXPRESSION)) for start in self.early_spaces]
-        return found + ([(self.head, re.compile(self._behind_head))] if self._behind_head else [])
+        torn = [(start, re.compile(_OTHER_SPACE_EXPRESSION)) for start in self.early_spaces]
+        return torn + ([(self.head, re.compile(self._behind_head))] if self._behind_head else [])
 
     def places(self, text: bytes, start: int, end: int) -> Iterator[int]:
         """Yield where the body begins, from `start` on and before `end`, and the letters before it stand too."""
@@ -131,11 +131,11 @@ class Needle:
                 if match:
                     # the last byte, or two, are the tear
                     torn = text[at : match.end()].rstrip(b" \t\r\n\x1b")
-                    rest = self.literal[len(torn) :].strip()[:NEXT]
+                    remaining = self.literal[len(torn) :].strip()[:NEXT]
                     if match[0][-1:] not in _TEARS:
                         # where the white space is not single, it may not be so further on either
-                        rest = rest.split(b" ")[0]
-                    if text.find(rest, match.end() - 1, match.end() + NEAR) >= 0:
+                        remaining = remaining.split(b" ")[0]
+                    if text.find(remaining, match.end() - 1, match.end() + NEAR) >= 0:
                         yield at
 
 
@@ -174,7 +174,7 @@ def escaped(literal: bytes) -> bytes:
 
 def needles_of(rules: Sequence[Rule]) -> list[Needle]:
     """Return the literals of all patterns, each once."""
-    found: dict[tuple[bytes, bool], Needle] = {}
+    needles: dict[tuple[bytes, bool], Needle] = {}
     for index, rule in enumerate(rules):
         for pattern in rule.patterns:
             try:
@@ -182,11 +182,11 @@ def needles_of(rules: Sequence[Rule]) -> list[Needle]:
             except PatternError:
                 # a rule that was made without being checked: it finds nothing
                 continue
-            wanted = WantedPattern(index, pattern, analysis.wide, analysis.leading)
+            use = WantedPattern(index, pattern, analysis.wide, analysis.leading)
             for literal, folded in analysis.literals:
                 raw = _shortened((literal.lower() if folded else literal).encode())
-                found.setdefault((raw, folded), Needle(raw, folded)).wanted.append(wanted)
-    return list(found.values())
+                needles.setdefault((raw, folded), Needle(raw, folded)).wanted.append(use)
+    return list(needles.values())
 
 
 def _shortened(literal: bytes) -> bytes:

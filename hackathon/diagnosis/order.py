@@ -93,7 +93,7 @@ NOT_A_CAUSE = 90
 CONSEQUENCE = 91
 
 
-def order(places: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
+def order(matches: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
     """Return the rules that hold, the root cause first; benign ones are left out.
 
     A consequence never stands before what it follows from: rules of the level `secondary`, and rules that name one of
@@ -101,31 +101,31 @@ def order(places: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
     that a traceback ends with; what was written first. Warnings and messages after which the program went on count
     less than a generic exception, which in turn counts less than anything that a rule knows.
     """
-    counted = [place for place in places if place.rule.level != "benign"]
+    counted = [match for match in matches if match.rule.level != "benign"]
     followers = _followers(counted)
     behind = _behind_follower(counted, followers)
-    timed = all(place.time is not None for place in counted if not place.fact)
-    ended = {(place.file, place.rank) for place in counted if place.exception and place.rule.id not in followers}
+    timed = all(match.time is not None for match in counted if not match.fact)
+    ended = {(match.file, match.rank) for match in counted if match.exception and match.rule.id not in followers}
     keyed = [
         (
             _key(
-                place,
+                match,
                 about,
-                follower=place.rule.id in followers,
-                behind=id(place) in behind,
+                follower=match.rule.id in followers,
+                behind=id(match) in behind,
                 timed=timed,
-                ended=(place.file, place.rank) in ended,
+                ended=(match.file, match.rank) in ended,
             ),
-            place,
+            match,
         )
-        for place in counted
+        for match in counted
     ]
-    keyed.sort(key=lambda each: each[0])
+    keyed.sort(key=lambda entry: entry[0])
     grouped: dict[str, list[tuple[tuple[float, ...], RulePlace]]] = {}
-    for each in keyed:
-        grouped.setdefault(each[1].rule.id, []).append(each)
+    for entry in keyed:
+        grouped.setdefault(entry[1].rule.id, []).append(entry)
     # a warning alone may mean nothing; where something did fail the best of them is the cause
-    failing = any(band == CONSEQUENCE and not place.weak for (band, *_), place in keyed) or about.known_failed
+    failing = any(band == CONSEQUENCE and not match.weak for (band, *_), match in keyed) or about.known_failed
     ranked = []
     for number, listed in enumerate(grouped.values()):
         band = int(listed[0][0][0])
@@ -133,98 +133,98 @@ def order(places: Sequence[RulePlace], about: Circumstances) -> list[Ranked]:
             continue  # whatever it was, it did no harm
         certain = band < WEAK or failing
         level = "secondary" if band >= NOT_A_CAUSE else "root" if number == 0 and certain else "likely"
-        ranked.append(Ranked(tuple(place for _, place in listed), level, band))
+        ranked.append(Ranked(tuple(match for _, match in listed), level, band))
     return ranked
 
 
-def _followers(places: Sequence[RulePlace]) -> set[str]:
+def _followers(matches: Sequence[RulePlace]) -> set[str]:
     """Return the ids of rules that are consequences: of their level, or because their cause was found in earnest."""
     # an exception that no rule knows may itself come from another rank's end (`far`)
     earnest = {
-        place.rule.id
-        for place in places
-        if not place.weak and place.rule.level != "secondary" and not (place.far and place.rule.fact == _GENERIC)
+        match.rule.id
+        for match in matches
+        if not match.weak and match.rule.level != "secondary" and not (match.far and match.rule.fact == _GENERIC)
     }
-    rules = {place.rule.id: place.rule for place in places}
-    found = {name for name, rule in rules.items() if rule.level == "secondary"}
+    rules = {match.rule.id: match.rule for match in matches}
+    followers = {name for name, rule in rules.items() if rule.level == "secondary"}
     for name, rule in rules.items():
         causes = [other for other in rule.follows if other in earnest and other != name]
         if any(name not in rules[other].follows for other in causes):
-            found.add(name)
-    return found
+            followers.add(name)
+    return followers
 
 
-def _behind_follower(places: Sequence[RulePlace], followers: set[str]) -> set[int]:
+def _behind_follower(matches: Sequence[RulePlace], followers: set[str]) -> set[int]:
     """Return the identities of places before which the same rank told of a consequence: they may be one themselves."""
     first: dict[tuple[int, int], int] = {}
-    for place in places:
-        if place.rule.id in followers and place.rank is not None and place.file >= 0:
-            at = (place.file, place.rank)
-            first[at] = min(first.get(at, place.offset), place.offset)
+    for match in matches:
+        if match.rule.id in followers and match.rank is not None and match.file >= 0:
+            at = (match.file, match.rank)
+            first[at] = min(first.get(at, match.offset), match.offset)
     return {
-        id(place)
-        for place in places
-        if place.rank is not None and (place.file, place.rank) in first and first[place.file, place.rank] < place.offset
+        id(match)
+        for match in matches
+        if match.rank is not None and (match.file, match.rank) in first and first[match.file, match.rank] < match.offset
     }
 
 
 def _key(
-    place: RulePlace, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
+    match: RulePlace, about: Circumstances, *, follower: bool, behind: bool, timed: bool, ended: bool
 ) -> tuple[float, ...]:
     """Return what places are compared by, the smallest first.
 
     `behind`: behind a consequence on the same rank; `timed`: all places have a time; `ended`: its rank ended with an
     exception that is no consequence, to which this place may have led.
     """
-    other_rank = about.first_rank is not None and place.rank is not None and place.rank != about.first_rank
+    other_rank = about.first_rank is not None and match.rank is not None and match.rank != about.first_rank
     return (
-        _band(place, about, follower),
+        _band(match, about, follower),
         other_rank,
-        place.far and not place.exception,
+        match.far and not match.exception,
         behind,
-        place.rule.part not in _GROUND,
-        place.time if timed and place.time is not None else 0.0,
-        place.fact,
-        not (place.exception or ended),
-        place.file,
-        place.offset,
-        -place.matched,
+        match.rule.part not in _GROUND,
+        match.time if timed and match.time is not None else 0.0,
+        match.fact,
+        not (match.exception or ended),
+        match.file,
+        match.offset,
+        -match.matched,
     )
 
 
-def _band(place: RulePlace, about: Circumstances, follower: bool) -> int:
+def _band(match: RulePlace, about: Circumstances, follower: bool) -> int:
     """Return how near to the cause a place is, 0 the nearest."""
-    if follower or _put_down(place, about):
+    if follower or _put_down(match, about):
         return CONSEQUENCE
-    silent = place.rule.fact.startswith("silent:")
-    explains = place.rule.fact.startswith("source:")  # it is here only because it explains another place
-    if not about.failed and not silent and not explains and place.rule.part != "numerics":
+    silent = match.rule.fact.startswith("silent:")
+    explains = match.rule.fact.startswith("source:")  # it is here only because it explains another place
+    if not about.failed and not silent and not explains and match.rule.part != "numerics":
         return NOT_A_CAUSE  # the run came to its end all the same
-    late = about.ended is not None and place.time is not None and place.time >= about.ended
-    certain = place.rule.level == "root"
-    if place.ending:
+    late = about.ended is not None and match.time is not None and match.time >= about.ended
+    certain = match.rule.level == "root"
+    if match.ending:
         return 62 if about.by_itself else 30
-    if place.rule.fact == _GENERIC:
-        return WEAK if place.weak else 60
-    if silent and about.failed and place.rule.part != "numerics":
+    if match.rule.fact == _GENERIC:
+        return WEAK if match.weak else 60
+    if silent and about.failed and match.rule.part != "numerics":
         return 70
-    if place.weak and place.rule.part != "numerics":
+    if match.weak and match.rule.part != "numerics":
         return 65 if certain else WEAK
-    if late and not place.fact:
+    if late and not match.fact:
         return 35
-    if place.fact and certain and place.rule.fact.startswith(("state:", "cause:")):
+    if match.fact and certain and match.rule.fact.startswith(("state:", "cause:")):
         return 0
-    if certain and place.rule.part == "scheduler" and not place.fact:
+    if certain and match.rule.part == "scheduler" and not match.fact:
         return 5
-    if place.hang:
+    if match.hang:
         return 20
     if certain:
         return 10
-    return 50 if place.fact else 40
+    return 50 if match.fact else 40
 
 
-def _put_down(place: RulePlace, about: Circumstances) -> bool:
+def _put_down(match: RulePlace, about: Circumstances) -> bool:
     """Return whether a place tells of ranks that a launcher killed only because another rank had failed."""
-    if place.evidence is None or not about.put_down or not _KILLED.search(place.evidence.text):
+    if match.evidence is None or not about.put_down or not _KILLED.search(match.evidence.text):
         return False
-    return about.only_put_down if place.rank is None else place.rank in about.put_down
+    return about.only_put_down if match.rank is None else match.rank in about.put_down

@@ -32,12 +32,12 @@ def finding_of(
     if best.hang and evidence is not None:
         values |= {"rank": str(evidence.rank), "host": evidence.host or NOT_KNOWN}
     rule = best.rule
-    said = {}
+    translations = {}
     for code in LANGUAGES:
         with speaking(code):
-            said[code] = (_title(best, values), quoted_in_commands(localized(rule.advice), values))
-    text, advice = said[language()]
-    own = [place.count for place in ranked.places if not place.exception]
+            translations[code] = (_title(best, values), quoted_in_commands(localized(rule.advice), values))
+    text, advice = translations[language()]
+    own = [match.count for match in ranked.places if not match.exception]
     return Finding(
         rule=rule.id,
         part=rule.part,
@@ -53,10 +53,10 @@ def finding_of(
             for cause in rule.causes
         ),
         references=tuple(rule.references),
-        ranks=best.ranks if best.hang else tuple(sorted({rank for place in ranked.places for rank in place.ranks})),
-        count=max(1, sum(own) if own else sum(place.count for place in ranked.places)),
-        program=next((place.own_line for place in ranked.places if place.own_line and place.ranks == best.ranks), ""),
-        said=said,
+        ranks=best.ranks if best.hang else tuple(sorted({rank for match in ranked.places for rank in match.ranks})),
+        count=max(1, sum(own) if own else sum(match.count for match in ranked.places)),
+        program=next((match.own_line for match in ranked.places if match.own_line and match.ranks == best.ranks), ""),
+        said=translations,
     )
 
 

@@ -21,11 +21,13 @@ _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _Complaint = tuple[str, KeyPath, dict[str, str]]
 
 
-def check_files(paths: Sequence[Path], known: Sequence[Rule] = (), *, strict: bool | None = None) -> list[Problem]:
+def check_files(
+    paths: Sequence[Path], known_rules: Sequence[Rule] = (), *, strict: bool | None = None
+) -> list[Problem]:
     """Return what is wrong with files of rules: their keys and values, and what the rules make of their examples.
 
-    `known`: the other rules, which a file's replace. `strict`: ask for what every shipped rule has (an example with
-    its source, another wording, texts in both languages); None: of shipped files only.
+    `known_rules`: the other rules, which a file's replace. `strict`: ask for what every shipped rule has (an example
+    with its source, another wording, texts in both languages); None: of shipped files only.
     """
     problems: list[Problem] = []
     together: list[Rule] = []
@@ -38,10 +40,10 @@ def check_files(paths: Sequence[Path], known: Sequence[Rule] = (), *, strict: bo
             problems += error.problems
             continue
         own = {rule.id for rule in rules}
-        others = sorted([*rules, *(rule for rule in known if rule.id not in own)], key=lambda rule: rule.id)
-        if others != together:
+        candidates = sorted([*rules, *(rule for rule in known_rules if rule.id not in own)], key=lambda rule: rule.id)
+        if candidates != together:
             # making a search ready takes a while, and mostly all files are among the known ones
-            together, scanner = others, Scanner(others)
+            together, scanner = candidates, Scanner(candidates)
         complete = _is_shipped(path) if strict is None else strict
         for index, rule in enumerate(rules):
             complaints = [*_recognised(rule, scanner), *_texts(rule), *_checks(rule), *_named(rule, together)]
@@ -61,8 +63,8 @@ def where_of(path: Path, rule: str) -> int:
     """Return the line of the file at which a rule begins; 1 when it is not there."""
     document = read_yaml(path)
     listed = document.value.get("rules") if isinstance(document.value, dict) else None
-    for index, each in enumerate(listed if isinstance(listed, list) else []):
-        if isinstance(each, dict) and each.get("id") == rule:
+    for index, entry in enumerate(listed if isinstance(listed, list) else []):
+        if isinstance(entry, dict) and entry.get("id") == rule:
             return document.line(("rules", index))
     return 1
 
@@ -79,10 +81,10 @@ def _recognised(rule: Rule, scanner: Scanner) -> Iterator[_Complaint]:
     if not rule.patterns:
         return
     for path, example in _examples(rule):
-        found = {hit.rule.id: hit.rule for hit in scanner.scan_text(example.text)}
-        if rule.id not in found:
+        matches = {hit.rule.id: hit.rule for hit in scanner.scan_text(example.text)}
+        if rule.id not in matches:
             yield "rules.not_recognised", (*path, "text"), {}
-        worse = sorted(other.id for other in found.values() if rule.level == "benign" and other.level != "benign")
+        worse = sorted(other.id for other in matches.values() if rule.level == "benign" and other.level != "benign")
         if worse:
             yield "rules.harmless_is_found", (*path, "text"), {"others": ", ".join(worse)}
 
@@ -91,14 +93,14 @@ def _texts(rule: Rule) -> Iterator[_Complaint]:
     """Yield names in the texts of a rule with patterns that nothing fills in."""
     if not rule.patterns:
         return
-    known = {"rank", "host", *RunFacts(Path("/nonexistent")).numbers}
+    placeholders = {"rank", "host", *RunFacts(Path("/nonexistent")).numbers}
     for pattern in rule.patterns:
-        known |= set(expression_of(pattern).groupindex)
+        placeholders |= set(expression_of(pattern).groupindex)
     for path, text in _all_texts(rule):
-        words = known | set(ADVICE_COMMANDS) if path[-1] == "check" else known
+        words = placeholders | set(ADVICE_COMMANDS) if path[-1] == "check" else placeholders
         for name in _PLACEHOLDER.findall(text):
             if name not in words:
-                yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(known))}
+                yield "rules.placeholder", path, {"name": name, "known": ", ".join(sorted(placeholders))}
 
 
 def _checks(rule: Rule) -> Iterator[_Complaint]:
@@ -110,7 +112,7 @@ def _checks(rule: Rule) -> Iterator[_Complaint]:
 
 def _named(rule: Rule, together: Sequence[Rule]) -> Iterator[_Complaint]:
     """Yield names of other rules and of checks that do not exist."""
-    ids = {each.id for each in together}
+    ids = {other.id for other in together}
     for number, name in enumerate(rule.follows):
         if name not in ids or name == rule.id:
             yield "rules.no_rule_to_follow", ("follows", number), {"name": shown(name)}
@@ -143,7 +145,7 @@ def _whole_texts(rule: Rule) -> Iterator[tuple[KeyPath, object]]:
 def _all_texts(rule: Rule) -> Iterator[tuple[KeyPath, str]]:
     for path, text in _whole_texts(rule):
         if isinstance(text, Mapping):
-            yield from ((path, str(each)) for each in text.values())
+            yield from ((path, str(translation)) for translation in text.values())
         else:
             yield path, str(text)
     for number, cause in enumerate(rule.causes):

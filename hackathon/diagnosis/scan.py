@@ -124,12 +124,12 @@ class Scanner:
         log.begin(block)
         for key in sorted(matcher.present(block)):
             needle = self._needles[key // 2]
-            wanted = [each for each in needle.wanted if log.wants(each.rule)]
-            if not wanted:
+            patterns = [pattern for pattern in needle.wanted if log.wants(pattern.rule)]
+            if not patterns:
                 continue
             text = block.lowered if needle.folded else block.text
             find = needle.torn_places if key % 2 else needle.places
-            log.look(key, needle, find(text, block.done, block.end), wanted, text)
+            log.look(key, needle, find(text, block.done, block.end), patterns, text)
 
 
 class RuleSet(tuple[Rule, ...]):
@@ -199,85 +199,96 @@ class _Log:
         self._block = block
         self._windows = {}
         # a message may begin in a line before the ones that this block looks at
-        self._lines = {each for each in self._lines if each[1] >= block.base}
+        self._lines = {line for line in self._lines if line[1] >= block.base}
         if self._labelled is None:
             self._labelled = is_labelled(clean(line) for line in block.text[: 1 << 16].splitlines())
 
     def wants(self, rule: int) -> bool:
         """Return whether a rule is looked for in this log."""
-        where = self._rules[rule].where
-        return not where or self._file.kind == "other" or self._file.kind in where
+        kinds = self._rules[rule].where
+        return not kinds or self._file.kind == "other" or self._file.kind in kinds
 
-    def look(self, key: int, needle: Needle, places: Iterator[int], wanted: list[WantedPattern], text: bytes) -> None:
+    def look(
+        self, key: int, needle: Needle, positions: Iterator[int], patterns: list[WantedPattern], text: bytes
+    ) -> None:
         """Verify the places of a literal in the present block."""
         spent, good = self._spent.get(key, (0, 0))
         allowed = max(LOOKED_AT - spent, LOOKED_AT_MORE)
-        for position in places:
+        for position in positions:
             if not allowed:
-                self._rest(key, needle, itertools.chain([position], places), wanted, text, sure=spent == good)
+                self._rest(key, needle, itertools.chain([position], positions), patterns, text, sure=spent == good)
                 break
             allowed -= 1
             spent += 1
-            verified = [self._verify(each, self._window(position)) for each in wanted]
+            verified = [self._verify(pattern, self._window(position)) for pattern in patterns]
             good += any(verified)
         self._spent[key] = spent, good
 
     def _rest(
-        self, key: int, needle: Needle, places: Iterator[int], wanted: list[WantedPattern], text: bytes, *, sure: bool
+        self,
+        key: int,
+        needle: Needle,
+        positions: Iterator[int],
+        patterns: list[WantedPattern],
+        text: bytes,
+        *,
+        sure: bool,
     ) -> None:
         """Deal with places that are too many: count them for rules that are found, look briefly for the others."""
-        missing = [each for each in wanted if each.rule not in self._found]
-        position = next(places)
+        missing = [pattern for pattern in patterns if pattern.rule not in self._found]
+        position = next(positions)
         if sure and key % 2 == 0:
             more = text.count(needle.body, position, self._block.end)
-            for each in wanted:
-                if each not in missing:
-                    counts = self._found[each.rule].more
+            for pattern in patterns:
+                if pattern not in missing:
+                    counts = self._found[pattern.rule].more
                     counts[key] = counts.get(key, 0) + more
-        missing = [each for each in missing if not each.leading or self._stands_in(self._block.decoded, each)]
+        missing = [
+            pattern for pattern in missing if not pattern.leading or self._stands_in(self._block.decoded, pattern)
+        ]
         if not missing:
             return
-        for place in itertools.chain([position], places):
-            line = self._block.text[line_start(text, place) : line_end(text, place)].decode("utf-8", "replace")
-            for each in [each for each in missing if self._stands_in(line, each)]:
-                if self._verify(each, self._window(place)):
-                    missing.remove(each)
+        for start in itertools.chain([position], positions):
+            line = self._block.text[line_start(text, start) : line_end(text, start)].decode("utf-8", "replace")
+            for pattern in [pattern for pattern in missing if self._stands_in(line, pattern)]:
+                if self._verify(pattern, self._window(start)):
+                    missing.remove(pattern)
             if not missing:
                 return
 
-    def _stands_in(self, text: str, wanted: WantedPattern) -> bool:
-        rule = self._rules[wanted.rule]
-        return self._limits.within(rule, lambda: wanted.expression.search(text) is not None, False)
+    def _stands_in(self, text: str, pattern: WantedPattern) -> bool:
+        rule = self._rules[pattern.rule]
+        return self._limits.within(rule, lambda: pattern.expression.search(text) is not None, False)
 
-    def _verify(self, wanted: WantedPattern, window: Window) -> bool:
+    def _verify(self, pattern: WantedPattern, window: Window) -> bool:
         """Look whether a pattern matches at a place, and note it."""
-        rule = self._rules[wanted.rule]
+        rule = self._rules[pattern.rule]
         match = self._limits.within(
             rule,
-            lambda: window.search(wanted.expression) or window.search_torn(wanted.expression, wide=wanted.wide),
+            lambda: window.search(pattern.expression) or window.search_torn(pattern.expression, wide=pattern.wide),
             None,
         )
         if match is None:
             return False
-        place = (wanted.rule, self._block.base + match.start)
-        if place in self._lines:
+        start = (pattern.rule, self._block.base + match.start)
+        if start in self._lines:
             return True
-        if self._limits.within(rule, lambda: window.has(self._unless[wanted.rule]), True):
+        if self._limits.within(rule, lambda: window.has(self._unless[pattern.rule]), True):
             return False
-        self._lines.add(place)
-        self._note(wanted.rule, match, window)
+        self._lines.add(start)
+        self._note(pattern.rule, match, window)
         return True
 
     def _note(self, rule: int, match: Match, window: Window) -> None:
-        found = self._found.setdefault(rule, _Found())
+        matches = self._found.setdefault(rule, _Found())
         rank = self._file.rank if self._file.rank is not None else match.prefixed.rank
         offset = self._block.base + match.start
-        known = found.places.get(rank)
-        if known is None and len(found.places) >= RANKS:
-            rank = next(iter(found.places))
-            known = found.places[rank]
-        found.counts[rank] = found.counts.get(rank, 0) + 1
-        if known is not None and known.order[1] <= offset:
+        hit = matches.places.get(rank)
+        if hit is None and len(matches.places) >= RANKS:
+            rank = next(iter(matches.places))
+            hit = matches.places[rank]
+        matches.counts[rank] = matches.counts.get(rank, 0) + 1
+        if hit is not None and hit.order[1] <= offset:
             return
         evidence = Evidence(
             file=self._file.name,
@@ -287,20 +298,20 @@ class _Log:
             host=match.prefixed.host or self._file.host,
             time=match.prefixed.time if match.prefixed.time is not None else window.time,
         )
-        found.places[rank] = Hit(self._rules[rule], evidence, match.values, (self._number, offset))
+        matches.places[rank] = Hit(self._rules[rule], evidence, match.values, (self._number, offset))
 
     def hits(self) -> list[Hit]:
         """Return what was found."""
-        made = []
-        for found in self._found.values():
-            counts = dict(found.counts)
-            first = min(found.places, key=lambda rank: found.places[rank].order)
+        hits = []
+        for matches in self._found.values():
+            counts = dict(matches.counts)
+            first = min(matches.places, key=lambda rank: matches.places[rank].order)
             # two literals of a rule may stand in the same lines: only the more frequent one is sure
-            counts[first] += max(found.more.values(), default=0)
-            made += [
-                Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank]) for rank, hit in found.places.items()
+            counts[first] += max(matches.more.values(), default=0)
+            hits += [
+                Hit(hit.rule, hit.evidence, hit.values, hit.order, counts[rank]) for rank, hit in matches.places.items()
             ]
-        return made
+        return hits
 
     def _window(self, position: int) -> Window:
         start = line_start(self._block.text, position)
@@ -312,13 +323,13 @@ class _Log:
 
 def _compiled(patterns: Sequence[Pattern]) -> list[re.Pattern[str]]:
     """Return the expressions of patterns; one that was never checked and is wrong finds nothing."""
-    found = []
+    expressions = []
     for pattern in patterns:
         try:
-            found.append(expression_of(pattern))
+            expressions.append(expression_of(pattern))
         except PatternError:
             continue
-    return found
+    return expressions
 
 
 def _bytes(path: Path) -> int:

@@ -209,8 +209,8 @@ def _assigned(match: re.Match[str]) -> str:
 
 def own_secrets() -> tuple[str, ...]:
     """Return the values of this process's environment that are secrets, the longest first."""
-    found = {value for name, value in os.environ.items() if len(value) >= LEAST and is_secret(name)}
-    return _secrets(tuple(sorted(found)))
+    secrets = {value for name, value in os.environ.items() if len(value) >= LEAST and is_secret(name)}
+    return _secrets(tuple(sorted(secrets)))
 
 
 _PLAIN = re.compile(r"[/~.$]|(?:true|false|\d{1,8})\Z", re.IGNORECASE)

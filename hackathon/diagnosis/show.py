@@ -24,17 +24,17 @@ def lines_of(diagnosis: "Diagnosis", target: str, settings: str = "") -> Iterato
         why = diagnosis.status.explanation if diagnosis.status and diagnosis.unknown and not diagnosis.root else ""
         parts = [diagnosis.run, f"[{settings}]" if settings else "", diagnosis.state, why]
         yield "  ".join(part for part in parts if part), True
-    for each in diagnosis.harmless if not diagnosis.findings else ():
-        yield message("diagnosis.harmless", text=each.message), False
+    for finding in diagnosis.harmless if not diagnosis.findings else ():
+        yield message("diagnosis.harmless", text=finding.message), False
     root = diagnosis.root
-    others = [each for each in diagnosis.findings if each is not root]
-    for each in reversed(others[:SHOWN]):
-        at = f" ({place(each.evidence, each.ranks, each.count)})" if each.evidence is not None else ""
-        yield f"{message(f'diagnosis.{each.level}', part=part_name(each.part))}: {each.message}{at}", False
+    findings = [finding for finding in diagnosis.findings if finding is not root]
+    for finding in reversed(findings[:SHOWN]):
+        at = f" ({place(finding.evidence, finding.ranks, finding.count)})" if finding.evidence is not None else ""
+        yield f"{message(f'diagnosis.{finding.level}', part=part_name(finding.part))}: {finding.message}{at}", False
     if root is not None:
         yield from cause_lines(root)
         return
-    if diagnosis.findings and not any(each.level == "likely" for each in diagnosis.findings):
+    if diagnosis.findings and not any(finding.level == "likely" for finding in diagnosis.findings):
         yield message("diagnosis.only_consequences"), False
     if not diagnosis.findings:
         yield message("diagnosis.unknown" if diagnosis.unknown else "diagnosis.nothing"), False
@@ -90,7 +90,7 @@ def cause_sentence(part: str, rule: str, text: str, ended: str, program: str = "
     """Return a cause with its part in front of how a run `ended`; only that where the cause says the same."""
     if rule.startswith("job-"):
         return ended
-    about = "; ".join(each for each in (program if program not in text else "", ended) if each)
+    about = "; ".join(clause for clause in (program if program not in text else "", ended) if clause)
     return f"{part_name(part)}: {text}" + (f" ({about})" if about else "")
 
 

@@ -44,20 +44,20 @@ def of_program(rule: str) -> Check:
         hits: list[FactHit] = []
         for entry in start_of_run(facts).files:
             try:
-                shown = told_by_text(facts.run.source(), entry, (rule,), situation)
+                findings = told_by_text(facts.run.source(), entry, (rule,), situation)
             except HackathonError:  # its record cannot be read any more
                 return []
-            hits += [_hit(facts, name, each) for name, each in shown]
+            hits += [_hit(facts, name, finding) for name, finding in findings]
         return hits
 
     return check
 
 
-def _hit(facts: RunFacts, name: str, found: LintFinding) -> FactHit:
-    line = _line(facts, name, found.line)
-    place = f"{name}:{found.line}"
-    values = {"place": place, "code": line.strip()[:160], "certain": "" if found.severity == "error" else "no"}
-    return FactHit(Evidence(f"source/{name}", found.line, line.strip()[:500]), values)
+def _hit(facts: RunFacts, name: str, finding: LintFinding) -> FactHit:
+    line = _line(facts, name, finding.line)
+    location = f"{name}:{finding.line}"
+    values = {"place": location, "code": line.strip()[:160], "certain": "" if finding.severity == "error" else "no"}
+    return FactHit(Evidence(f"source/{name}", finding.line, line.strip()[:500]), values)
 
 
 def _line(facts: RunFacts, name: str, number: int) -> str:
@@ -69,27 +69,27 @@ def _line(facts: RunFacts, name: str, number: int) -> str:
     return lines[number - 1] if number <= len(lines) else ""
 
 
-def split(places: Sequence[RulePlace]) -> tuple[list[RulePlace], list[RulePlace]]:
+def split(matches: Sequence[RulePlace]) -> tuple[list[RulePlace], list[RulePlace]]:
     """Return the places that are not of a program's text, and those that are."""
-    texts = [place for place in places if place.rule.fact.startswith(PREFIX)]
-    return [place for place in places if not place.rule.fact.startswith(PREFIX)], texts
+    texts = [match for match in matches if match.rule.fact.startswith(PREFIX)]
+    return [match for match in matches if not match.rule.fact.startswith(PREFIX)], texts
 
 
-def that_explain(texts: Sequence[RulePlace], places: Sequence[RulePlace]) -> list[RulePlace]:
+def that_explain(texts: Sequence[RulePlace], matches: Sequence[RulePlace]) -> list[RulePlace]:
     """Return the places of a program's text that explain others.
 
     An address that may do no harm explains only a failure whose message names its port.
     """
-    told = [place for place in places if place.rule.level != "benign"]
-    kept: list[RulePlace] = []
+    harmful = [match for match in matches if match.rule.level != "benign"]
+    explaining: list[RulePlace] = []
     for text in texts:
-        follow = [each for each in told if text.rule.id in each.rule.follows]
+        follow = [match for match in harmful if text.rule.id in match.rule.follows]
         if text.values.get("certain") == "no" and text.rule.fact == f"{PREFIX}own-address":
             ports = set(_NUMBER.findall(text.values["code"]))
-            follow = [each for each in follow if each.evidence and ports & set(_NUMBER.findall(each.evidence.text))]
+            follow = [match for match in follow if match.evidence and ports & set(_NUMBER.findall(match.evidence.text))]
         if follow:
-            kept.append(replace(text, own_line=text.values["place"]))
-    return kept
+            explaining.append(replace(text, own_line=text.values["place"]))
+    return explaining
 
 
 FACTS.update({f"{PREFIX}{rule}": of_program(rule) for rule in RULES})

@@ -26,22 +26,22 @@ def of_run(facts: RunFacts) -> list[LogFile]:
     """Return a run's files in the order in which they are read: scheduler, job, ranks, others."""
     folder = facts.path / "logs"
     hosts = facts.host_of
-    found = []
+    files = []
     for path in _below(folder):
         name = str(path.relative_to(facts.path))
         rank = rank_of(path) if path.parent == folder and path.suffix == ".log" else -1
         if path.name in ("scheduler.log", "scheduler-errors.log"):
-            found.append((0, name, LogFile(path, name, "scheduler", None, "")))
+            files.append((0, name, LogFile(path, name, "scheduler", None, "")))
         elif path.name == "job.log":
-            found.append((1, name, LogFile(path, name, "job", None, _job_host(facts))))
+            files.append((1, name, LogFile(path, name, "job", None, _job_host(facts))))
         elif rank >= 0:
-            found.append((2, f"{rank:09d}", LogFile(path, name, "rank", rank, hosts.get(rank, ""))))
+            files.append((2, f"{rank:09d}", LogFile(path, name, "rank", rank, hosts.get(rank, ""))))
         elif path.suffix in TEXT:
-            found.append((3, name, LogFile(path, name, "other", _rank_in(name), "")))
+            files.append((3, name, LogFile(path, name, "other", _rank_in(name), "")))
     refused = facts.path / "client" / "refused.json"
     if facts.status is not None and facts.status.cause == "refused" and refused.is_file():
-        found.append((0, "", LogFile(refused, "client/refused.json", "scheduler", None, "")))
-    return [file for _, _, file in sorted(found, key=lambda each: each[:2])]
+        files.append((0, "", LogFile(refused, "client/refused.json", "scheduler", None, "")))
+    return [file for _, _, file in sorted(files, key=lambda entry: entry[:2])]
 
 
 def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
@@ -50,19 +50,19 @@ def runs_among(paths: Sequence[Path]) -> tuple[list[RunDirectory], list[Path]]:
     A study names the runs of its points, a project or its folder `runs` all that are in there.
     """
     runs: dict[Path, RunDirectory] = {}
-    others = []
+    files = []
     for path in paths:
         if (path / "request.json").is_file():
-            found = [RunDirectory(path.absolute())]
+            listed = [RunDirectory(path.absolute())]
         elif (path / "study.json").is_file():
-            found = runs_of(Study(path.absolute()))
+            listed = runs_of(Study(path.absolute()))
         elif inside := _runs_in(path.absolute()) or _runs_in(path.absolute() / "runs"):
-            found = inside
+            listed = inside
         else:
-            others.append(path)
+            files.append(path)
             continue
-        runs |= {run.path: run for run in found}
-    return list(runs.values()), others
+        runs |= {run.path: run for run in listed}
+    return list(runs.values()), files
 
 
 def _runs_in(folder: Path) -> list[RunDirectory]:
@@ -71,15 +71,15 @@ def _runs_in(folder: Path) -> list[RunDirectory]:
 
 def of_paths(paths: Sequence[Path], names: Sequence[str]) -> list[LogFile]:
     """Return files that somebody names, as the logs of one job; a folder stands for the text files in it."""
-    found = []
+    files = []
     for path, name in zip(paths, names, strict=True):
         if path.is_dir():
             folder = guarded_folder(path)
-            inside = [each for each in _below(folder) if each.suffix in TEXT or OUTPUT.search(each.name)]
-            found += [_file(each, str(Path(name) / each.relative_to(folder))) for each in inside]
+            inside = [member for member in _below(folder) if member.suffix in TEXT or OUTPUT.search(member.name)]
+            files += [_file(member, str(Path(name) / member.relative_to(folder))) for member in inside]
         else:
-            found.append(_file(path, name))
-    return found
+            files.append(_file(path, name))
+    return files
 
 
 def guarded_folder(path: Path) -> Path:
@@ -90,8 +90,8 @@ def guarded_folder(path: Path) -> Path:
         own = False
     if own or isinstance(path, GuardedPath):
         return path
-    whole = path.absolute()
-    return GuardedPath(whole, folder=GuardedFolder(whole))
+    absolute = path.absolute()
+    return GuardedPath(absolute, folder=GuardedFolder(absolute))
 
 
 def _file(path: Path, name: str) -> LogFile:
@@ -101,8 +101,8 @@ def _file(path: Path, name: str) -> LogFile:
 
 def _rank_in(name: str) -> int | None:
     """Return the rank that stands in a file's name or in its folder's, the last one there."""
-    found = [match[1] or match[2] for match in _RANK.finditer("/".join(Path(name).parts[-3:]))]
-    return int(found[-1]) if found else None
+    numbers = [match[1] or match[2] for match in _RANK.finditer("/".join(Path(name).parts[-3:]))]
+    return int(numbers[-1]) if numbers else None
 
 
 def _below(folder: Path) -> list[Path]:
@@ -110,14 +110,14 @@ def _below(folder: Path) -> list[Path]:
         top = folder.joinpath(folder.folder.root)
         names = folder.folder.files(folder.inner, MOST_FILES)
         return [top / name for name in names if not name.rsplit("/", 1)[-1].startswith(".")]
-    found: list[Path] = []
-    for place, folders, files in os.walk(folder):
+    paths: list[Path] = []
+    for directory, folders, files in os.walk(folder):
         folders.sort()
-        found += [Path(place) / name for name in sorted(files) if not name.startswith(".")]
-        if len(found) >= MOST_FILES:
+        paths += [Path(directory) / name for name in sorted(files) if not name.startswith(".")]
+        if len(paths) >= MOST_FILES:
             break
-    return [path for path in found[:MOST_FILES] if path.is_file()]
+    return [path for path in paths[:MOST_FILES] if path.is_file()]
 
 
 def _job_host(facts: RunFacts) -> str:
-    return next((str(each["host"]) for each in facts.job_events if each.get("host")), "")
+    return next((str(event["host"]) for event in facts.job_events if event.get("host")), "")

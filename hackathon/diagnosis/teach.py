@@ -89,7 +89,7 @@ class Taught:
 def place_of(path: Path, number: int) -> TaughtLine:
     """Return a line of a file, from 1. Raises RequestError when there is no such line, or nothing in it."""
     splitter = Splitter(states=False)
-    wanted = ""
+    text = ""
     count = 0
     head: list[str] = []
     try:
@@ -100,15 +100,15 @@ def place_of(path: Path, number: int) -> TaughtLine:
                     if len(head) < SAMPLE:
                         head.append(line)
                     if count == number:
-                        wanted = line
+                        text = line
     except OSError as error:
         raise RequestError("rules.add_unreadable", path=path, what=error.strerror or error) from error
-    if rest := splitter.rest():
+    if remaining := splitter.rest():
         count += 1
-        wanted = rest if count == number else wanted
-    if not wanted.strip():
+        text = remaining if count == number else text
+    if not text.strip():
         raise RequestError("rules.add_no_line", path=path, line=number, count=count)
-    return TaughtLine(path, number, read_prefix(wanted, labelled=is_labelled(head)), wanted, count)
+    return TaughtLine(path, number, read_prefix(text, labelled=is_labelled(head)), text, count)
 
 
 def pattern_of(text: str, names: Sequence[str] = ()) -> str:
@@ -116,35 +116,35 @@ def pattern_of(text: str, names: Sequence[str] = ()) -> str:
 
     `names`: hosts and users. Secrets are left out as well. Raises RequestError for a line in which too little is left.
     """
-    kept = _head(" ".join(text.split()))
-    clean = set(scrub(kept).split())
+    head = _head(" ".join(text.split()))
+    clean = set(scrub(head).split())
     varying = "|".join(
         [*(rf"(?P<name{n}>\b{re.escape(name)}\b)" for n, name in enumerate(names) if len(name) > 1), _VARIES]
     )
     expression = re.compile(varying)
-    words = [word if word in clean else None for word in kept.split(" ")]  # not what was scrubbed
+    words = [word if word in clean else None for word in head.split(" ")]  # not what was scrubbed
     pieces = [
-        r"\S+" if word is None else _generalised(word, expression, place=before in _BEFORE_HOSTS)
+        r"\S+" if word is None else _generalised(word, expression, is_host=before in _BEFORE_HOSTS)
         for before, word in zip([None, *words], words, strict=False)
     ]
     while pieces and pieces[-1] == r"\S+":  # what varies at the end says nothing
         pieces.pop()
     while pieces and pieces[0] == r"\S+":
         pieces.pop(0)
-    made = r"\s+".join(pieces)
-    letters = sum(letter.isalpha() for letter in re.sub(r"\\[sSdw]|\[[^\]]*\]", "", made))
+    pattern = r"\s+".join(pieces)
+    letters = sum(letter.isalpha() for letter in re.sub(r"\\[sSdw]|\[[^\]]*\]", "", pattern))
     if letters < LETTERS or _WRAPPER.search(text):
         raise RequestError("rules.add_too_general", text=text.strip()[:120])
     try:
-        analysed("", made, False)
+        analysed("", pattern, False)
     except PatternError as error:
         raise RequestError("rules.add_too_general", text=text.strip()[:120]) from error
-    return made
+    return pattern
 
 
 def make_rule(
-    place: TaughtLine,
-    known: Sequence[Rule],
+    line: TaughtLine,
+    known_rules: Sequence[Rule],
     *,
     part: Part | None = None,
     level: Level = "root",
@@ -153,15 +153,15 @@ def make_rule(
     hosts: Sequence[str] = (),
 ) -> Rule:
     """Return a rule for a line. Raises RequestError when the line is too general, or when a rule knows it already."""
-    text = place.read.text
-    pattern = pattern_of(text, [*hosts, *([place.read.host] if place.read.host else []), *own_names()])
-    for rule in known:
-        if any(each.regex == pattern for each in rule.patterns):
+    text = line.read.text
+    pattern = pattern_of(text, [*hosts, *([line.read.host] if line.read.host else []), *own_names()])
+    for rule in known_rules:
+        if any(candidate.regex == pattern for candidate in rule.patterns):
             raise RequestError("rules.add_known", id=rule.id)
     sample = scrub(" ".join(text.split()) if len(text) > LONGEST else text.strip())
-    source = scrub(f"{Path(*place.path.parts[-2:])}:{place.number}, {time.strftime('%Y-%m-%d')}")
+    source = scrub(f"{Path(*line.path.parts[-2:])}:{line.number}, {time.strftime('%Y-%m-%d')}")
     return Rule(
-        _free(_name(sample), {rule.id for rule in known}),
+        _free(_name(sample), {rule.id for rule in known_rules}),
         part or _part_of(text),
         level,
         _plain(title or sample)[:160],
@@ -171,26 +171,26 @@ def make_rule(
     )
 
 
-def try_rule(rule: Rule, place: TaughtLine, healthy: Sequence[Path] = ()) -> int:
+def try_rule(rule: Rule, line: TaughtLine, healthy: Sequence[Path] = ()) -> int:
     """Return how many places of the rule its own log has.
 
     Raises RequestError when it does not find its line or hits too much: lines of a healthy log, or many of its own.
     """
     scanner = Scanner([rule])
-    if not scanner.scan_text(place.raw + "\n"):
+    if not scanner.scan_text(line.raw + "\n"):
         raise RequestError("rules.add_misses", pattern=rule.patterns[0].regex)
     for path in healthy:
         if not path.is_file():
             raise RequestError("rules.add_unreadable", path=path, what=message("rules.add_no_file"))
         for hit in scanner.scan([LogFile(path, str(path))]):
             raise RequestError("rules.add_healthy", path=path, line=hit.evidence.line, text=hit.evidence.text[:120])
-    count = sum(hit.count for hit in scanner.scan([LogFile(place.path, str(place.path))]))
-    if count > OFTEN and count > SHARE * place.lines:
-        raise RequestError("rules.add_often", count=count, lines=place.lines)
+    count = sum(hit.count for hit in scanner.scan([LogFile(line.path, str(line.path))]))
+    if count > OFTEN and count > SHARE * line.lines:
+        raise RequestError("rules.add_often", count=count, lines=line.lines)
     return count
 
 
-def write_rule(folder: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
+def write_rule(folder: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
     """Add a rule to `event.yaml` of a folder. Two that add at once lose nothing.
 
     Where the file is another user's and cannot be replaced (a folder with the sticky bit), the rule goes to
@@ -202,7 +202,7 @@ def write_rule(folder: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
         with _alone(folder):
             shared = folder / FILE
             path = shared if _replaceable(shared) else folder / f"event-{_user()}.yaml"
-            return _added(path, rule, known)
+            return _added(path, rule, known_rules)
     except OSError as error:
         raise RequestError("rules.add_not_written", folder=folder, what=error.strerror or error) from error
 
@@ -220,35 +220,35 @@ def as_yaml(rule: Rule) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _added(path: Path, rule: Rule, known: Sequence[Rule]) -> Taught:
+def _added(path: Path, rule: Rule, known_rules: Sequence[Rule]) -> Taught:
     """Replace a file of rules by one with another rule at its end; a file that would be wrong is not put there."""
     before = f"{_HEADER}rules:\n"
-    there: list[Rule] = []
+    present: list[Rule] = []
     if path.exists():
         before = path.read_text("utf-8", "surrogateescape")
         try:
-            there = load_rule_file(path)
+            present = load_rule_file(path)
         except ConfigError as error:
             raise RequestError("rules.add_broken", path=path, problem=str(error.problems[0])) from error
-    for other in there:
+    for other in present:
         if other.patterns == rule.patterns:
             raise RequestError("rules.add_known", id=other.id)
-    rule = replace(rule, id=_free(rule.id, {other.id for other in [*there, *known]}))
+    rule = replace(rule, id=_free(rule.id, {other.id for other in [*present, *known_rules]}))
     text = as_yaml(rule)
     first = re.search(r"^rules:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*(?P<indent> *)-", before, re.MULTILINE)
     shift = len(first["indent"]) - 2 if first is not None else 0
     shifted = [f"{' ' * shift}{line}" if shift > 0 else line[-shift:] for line in text.splitlines(keepends=True)]
-    whole = before + ("" if before.endswith("\n") else "\n") + "".join(shifted)
+    content = before + ("" if before.endswith("\n") else "\n") + "".join(shifted)
     trial = path.with_name(f".{path.name}.{os.uname().nodename}.{os.getpid()}.trial")
     try:
-        write_whole(trial, whole)
+        write_whole(trial, content)
         # of the others only the names are needed: making a search ready for all of them takes seconds
-        problems = check_files([trial], [replace(each, patterns=[]) for each in known], strict=False)
+        problems = check_files([trial], [replace(other, patterns=[]) for other in known_rules], strict=False)
     finally:
         trial.unlink(missing_ok=True)
     if problems:
         raise RequestError("rules.add_broken", path=path, problem=str(problems[0]).replace(trial.name, path.name))
-    write_whole(path, whole)
+    write_whole(path, content)
     path.chmod(0o600 | path.parent.stat().st_mode & 0o044)  # others replace it, they do not write in it
     return Taught(rule, path, text)
 
@@ -300,18 +300,18 @@ def _head(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST].rsplit(" ", 1)[0]
 
 
-def _generalised(word: str, varying: re.Pattern[str], *, place: bool) -> str:
-    """Return the expression for a word; `place`: a name with a number in it is a host's."""
-    host = _HOST.search(word) if place else None
+def _generalised(word: str, varying: re.Pattern[str], *, is_host: bool) -> str:
+    """Return the expression for a word; `is_host`: a name with a number in it is a host's."""
+    host = _HOST.search(word) if is_host else None
     if host is not None:
         return re.escape(word[: host.start()]) + r"\S+" + re.escape(word[host.end() :])
-    made, at = "", 0
-    for found in varying.finditer(word):
-        made += re.escape(word[at : found.start()])
-        kind = found.lastgroup or ""
-        made += r"[+-]?\d[\d.,:eE+-]*" if kind == "number" else r"\w+" if kind == "hex" else r"\S+"
-        at = found.end()
-    return made + re.escape(word[at:])
+    expression, at = "", 0
+    for match in varying.finditer(word):
+        expression += re.escape(word[at : match.start()])
+        kind = match.lastgroup or ""
+        expression += r"[+-]?\d[\d.,:eE+-]*" if kind == "number" else r"\w+" if kind == "hex" else r"\S+"
+        at = match.end()
+    return expression + re.escape(word[at:])
 
 
 def _name(text: str) -> str:
@@ -320,10 +320,10 @@ def _name(text: str) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    made, number = name, 2
-    while made in taken:
-        made, number = f"{name}-{number}", number + 1
-    return made
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}-{number}", number + 1
+    return candidate
 
 
 def _part_of(text: str) -> Part:

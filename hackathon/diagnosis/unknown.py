@@ -101,31 +101,31 @@ def rarest(
     share = min(MOST, max(LEAST, READ // max(1, len(files))))
     kinds: dict[tuple[str, bool], _Kind] = {}
     read = [list(_lines(file, share, kinds)) for file in files]
-    counts = Counter(seen.kind.mask for lines in read for seen in lines)
-    firsts = [next((seen.number for seen in lines if seen.kind.error), None) for lines in read]
+    counts = Counter(line.kind.mask for lines in read for line in lines)
+    firsts = [next((line.number for line in lines if line.kind.error), None) for lines in read]
     if all(first is None for first in firsts) and not failed:
         return []
-    shown = [
+    indices = [
         index
         for index, first in enumerate(firsts)
         if first is not None or (rank is not None and files[index].rank == rank)
     ] or range(len(files))
     chosen: list[tuple[tuple[float, ...], int, _Seen]] = []
-    told: set[str] = set()
-    for index in shown:
-        for turn, seen in _candidates(read[index], firsts[index], counts):
-            if seen.kind.mask not in told:
-                told.add(seen.kind.mask)
-                chosen.append((turn, index, seen))
-    best = sorted(chosen, key=lambda each: (each[0], each[1]))[:limit]
+    masks: set[str] = set()
+    for index in indices:
+        for turn, line in _candidates(read[index], firsts[index], counts):
+            if line.kind.mask not in masks:
+                masks.add(line.kind.mask)
+                chosen.append((turn, index, line))
+    best = sorted(chosen, key=lambda entry: (entry[0], entry[1]))[:limit]
     before: dict[tuple[int, int], int] = {}
-    found = []
-    for _, index, seen in sorted(best, key=lambda each: (each[1], each[2].number)):
-        place = index, seen.offset
-        if place not in before:
-            before[place] = line_ends(files[index].path, seen.offset)
-        found.append(_evidence(files[index], seen, before[place]))
-    return found
+    evidence = []
+    for _, index, line in sorted(best, key=lambda entry: (entry[1], entry[2].number)):
+        position = index, line.offset
+        if position not in before:
+            before[position] = line_ends(files[index].path, line.offset)
+        evidence.append(_evidence(files[index], line, before[position]))
+    return evidence
 
 
 def _candidates(
@@ -134,23 +134,23 @@ def _candidates(
     """Yield (how late it comes in the choice, line) of one log."""
     end = first if first is not None else len(lines) - 1
     after = 0
-    for seen in lines[: end + 1 + AFTER]:
-        if seen.kind.dull:
+    for line in lines[: end + 1 + AFTER]:
+        if line.kind.dull:
             continue
-        if seen.number < end:
+        if line.number < end:
             # the rarest first; of those the ones near the error
-            yield (1.0, float(counts[seen.kind.mask].bit_length()), float(end - seen.number)), seen
-        elif seen.number == end or seen.kind.error:
+            yield (1.0, float(counts[line.kind.mask].bit_length()), float(end - line.number)), line
+        elif line.number == end or line.kind.error:
             after += 1
             if after <= WORDS:
-                yield (0.0, float(after), 0.0), seen
+                yield (0.0, float(after), 0.0), line
 
 
-def _evidence(file: LogFile, seen: _Seen, before: int) -> Evidence:
-    read = read_prefix(seen.text, labelled=seen.labelled)
+def _evidence(file: LogFile, line: _Seen, before: int) -> Evidence:
+    read = read_prefix(line.text, labelled=line.labelled)
     rank = file.rank if file.rank is not None else read.rank
     return Evidence(
-        file.name, before + seen.line + 1, read.text.strip()[:LETTERS], rank, file.host or read.host, read.time
+        file.name, before + line.line + 1, read.text.strip()[:LETTERS], rank, file.host or read.host, read.time
     )
 
 
@@ -171,15 +171,15 @@ def _lines(file: LogFile, share: int, kinds: dict[tuple[str, bool], _Kind]) -> I
             if ignored or _IGNORED in text:
                 # Python tells of a destructor that failed and goes on: up to the exception nothing is an error
                 kind = replace(kind, error=False)
-                said = read_prefix(text, labelled=labelled).text
-                ignored = said.startswith((_IGNORED, "Traceback ", " "))
+                message = read_prefix(text, labelled=labelled).text
+                ignored = message.startswith((_IGNORED, "Traceback ", " "))
             yield _Seen(number, offset, line, text, labelled, kind)
             number += 1
 
 
 def _kind(text: str) -> _Kind:
     mask = masked(text)
-    dull = any(each.search(text) for each in (_BAR, _OURS)) or sum(letter.isalpha() for letter in mask) < 4
+    dull = any(pattern.search(text) for pattern in (_BAR, _OURS)) or sum(letter.isalpha() for letter in mask) < 4
     return _Kind(mask, is_error(text), dull)
 
 
@@ -205,8 +205,8 @@ def _cut(path: Path, start: int, end: int) -> list[str]:
     if b"\0\0\0\0" in data:  # with the zeros of a hole the line would be too long for what follows them
         data = _HOLE.sub(b"", data)
     lines = list(splitter.feed(data))
-    rest = splitter.rest()
-    return [*lines, *([rest] if rest else [])]
+    remaining = splitter.rest()
+    return [*lines, *([remaining] if remaining else [])]
 
 
 def _line_start(path: Path, offset: int) -> int:

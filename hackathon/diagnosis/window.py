@@ -62,10 +62,10 @@ class Window:
 
     def search(self, expression: re.Pattern[str]) -> Match | None:
         """Return the first match within the place's own line."""
-        found = expression.search(self.own.text)
-        if found is None:
+        match = expression.search(self.own.text)
+        if match is None:
             return None
-        return Match(self.start, self.own.prefixed, _shown(self.own.text, found.start()), _values(found))
+        return Match(self.start, self.own.prefixed, _shown(self.own.text, match.start()), _values(match))
 
     def search_torn(self, expression: re.Pattern[str], *, wide: bool) -> Match | None:
         """Return the first match that is torn over lines of which the place's own is one.
@@ -73,27 +73,27 @@ class Window:
         A launcher that wraps at words loses the space; a terminal that wraps at a width loses nothing.
         """
         for joint in ("", " "):
-            pieces = [each.text.strip() if joint else each.text for each in self.lines]
+            pieces = [line.text.strip() if joint else line.text for line in self.lines]
             joined = joint.join(pieces)
             starts = [0]
             for piece in pieces:
                 starts.append(starts[-1] + len(piece) + len(joint))
-            for found in expression.finditer(joined):
-                first = _index(starts, found.start())
-                last = _index(starts, max(found.start(), found.end() - 1))
+            for match in expression.finditer(joined):
+                first = _index(starts, match.start())
+                last = _index(starts, max(match.start(), match.end() - 1))
                 if not first <= self._own_index <= last or first == last:
                     continue
-                if wide and any(each.raw < FULL for each in self.lines[first:last]):
+                if wide and any(line.raw < FULL for line in self.lines[first:last]):
                     continue
-                text = _shown(joint.join(pieces[first : last + 1]), found.start() - starts[first])
-                return Match(self._around[2][first], self.lines[first].prefixed, text, _values(found))
+                text = _shown(joint.join(pieces[first : last + 1]), match.start() - starts[first])
+                return Match(self._around[2][first], self.lines[first].prefixed, text, _values(match))
         return None
 
     def has(self, expressions: Sequence[re.Pattern[str]]) -> bool:
         """Return whether one of the expressions is in the place's line or the UNLESS lines after it."""
         if not expressions:
             return False
-        texts = [each.text for each in self.lines[self._own_index : self._own_index + UNLESS + 1]]
+        texts = [line.text for line in self.lines[self._own_index : self._own_index + UNLESS + 1]]
         return any(expression.search(text) for expression in expressions for text in (*texts, " ".join(texts)))
 
     @cached_property
@@ -104,9 +104,9 @@ class Window:
     @property
     def time(self) -> float | None:
         """When the place was written: by its own line, else by the nearest line before it that tells."""
-        for each in reversed(self.lines[: self._own_index + 1]):
-            if each.prefixed.time is not None:
-                return each.prefixed.time
+        for line in reversed(self.lines[: self._own_index + 1]):
+            if line.prefixed.time is not None:
+                return line.prefixed.time
         return None
 
     @property
@@ -183,5 +183,5 @@ def _index(starts: Sequence[int], offset: int) -> int:
     return max(index for index, start in enumerate(starts[:-1]) if start <= offset)
 
 
-def _values(found: re.Match[str]) -> dict[str, str]:
-    return {name: value.strip() for name, value in found.groupdict().items() if value is not None}
+def _values(match: re.Match[str]) -> dict[str, str]:
+    return {name: value.strip() for name, value in match.groupdict().items() if value is not None}

@@ -105,18 +105,18 @@ def find_hang(
             for pattern in (_NEVER, _NOT_JOINED, _RECORDER, _MISSING, _BARRIER):
                 for match in pattern.finditer(text):
                     library = {_MISSING: "horovod", _BARRIER: "gloo"}.get(pattern, "nccl")
-                    for each in _numbers(match["ranks"]):
-                        named[each] += 1
-                        tensors.setdefault(each, _tensor(text))
+                    for missing in _numbers(match["ranks"]):
+                        named[missing] += 1
+                        tensors.setdefault(missing, _tensor(text))
             for match in _READY.finditer(text):
                 ready |= set(_numbers(match["ranks"]))
             _watch(watched, text, rank)
-    told = _named(named, tensors)
-    if told is not None:
-        return replace(told, library=library)
+    hang = _named(named, tensors)
+    if hang is not None:
+        return replace(hang, library=library)
     everyone = ranks | set(range(min(processes or 0, MOST_RANKS)))
-    if found := _by_numbers(watched, everyone):
-        return replace(found, library="nccl")
+    if hang := _by_numbers(watched, everyone):
+        return replace(hang, library="nccl")
     if ready and (absent := (everyone | set(range(max(ready)))) - ready):
         return Hang(tuple(sorted(absent)), library="horovod")
     if 0 < len(absent := everyone - waiting) <= len(waiting):
@@ -125,7 +125,7 @@ def find_hang(
 
 
 def _numbers(text: str) -> list[int]:
-    return [rank for each in re.findall(r"\d+", text) if (rank := whole(each)) < MOST_RANKS]
+    return [rank for digits in re.findall(r"\d+", text) if (rank := whole(digits)) < MOST_RANKS]
 
 
 def _tensor(text: str) -> str:
@@ -138,59 +138,65 @@ def _named(named: Counter[int], tensors: Mapping[int, str]) -> Hang | None:
     """Return the ranks that a message names. Where each waits for another's tensor the fewest are the odd ones."""
     if not named:
         return None
-    what = {rank: tensors.get(rank, "") for rank in named}
-    if len(named) > 1 and len(set(what.values())) > 1 and all(what.values()):
-        groups = Counter(what.values())
-        tensor, _ = min(groups.items(), key=lambda each: (each[1], -max(r for r, t in what.items() if t == each[0])))
+    submitted = {rank: tensors.get(rank, "") for rank in named}
+    if len(named) > 1 and len(set(submitted.values())) > 1 and all(submitted.values()):
+        groups = Counter(submitted.values())
+        tensor, _ = min(
+            groups.items(), key=lambda group: (group[1], -max(r for r, t in submitted.items() if t == group[0]))
+        )
         # a rank is listed with what it did not submit: the majority misses what the odd ones submitted
-        odd = tuple(sorted(rank for rank, each in what.items() if each == tensor))
+        odd = tuple(sorted(rank for rank, name in submitted.items() if name == tensor))
         return Hang(odd, tensor, mismatched=True)
     most = max(named.values())
     missing = tuple(sorted(rank for rank, count in named.items() if count * 2 >= most))
-    return Hang(missing, what[missing[0]])
+    return Hang(missing, submitted[missing[0]])
 
 
 def _watch(watched: dict[int, _Watched], text: str, rank: int | None) -> None:
     for match in _TIMEOUT.finditer(text):
-        who = rank if rank is not None else whole(match["rank"]) if match["rank"] else None
-        if who is None:
+        waiter = rank if rank is not None else whole(match["rank"]) if match["rank"] else None
+        if waiter is None:
             continue
-        one = watched[who]
+        state = watched[waiter]
         number = whole(match["seq"]) if match["seq"] else None
-        if number is not None and (one.waits_in is None or number < one.waits_in):
-            one.waits_in, one.what = number, (match["op"], match["numel"] or match["shape"] or "")
+        if number is not None and (state.waits_in is None or number < state.waits_in):
+            state.waits_in, state.what = number, (match["op"], match["numel"] or match["shape"] or "")
     for match in _LAST.finditer(text):
-        one = watched[rank if rank is not None else whole(match["rank"])]
-        one.enqueued = whole(match["enqueued"])
+        state = watched[rank if rank is not None else whole(match["rank"])]
+        state.enqueued = whole(match["enqueued"])
 
 
 def _by_numbers(group: Mapping[int, _Watched], everyone: set[int]) -> Hang | None:
     """Return who is missing by the numbers of collectives; None when all are equally far."""
-    waits = {rank: one.waits_in for rank, one in group.items() if one.waits_in is not None}
-    if not waits and not any(one.enqueued is not None for one in group.values()):
+    waits = {rank: state.waits_in for rank, state in group.items() if state.waits_in is not None}
+    if not waits and not any(state.enqueued is not None for state in group.values()):
         return None
     number, _ = Counter(waits.values()).most_common(1)[0] if waits else (None, 0)
-    operations = Counter(one.what for rank, one in group.items() if waits.get(rank) == number)
+    operations = Counter(state.what for rank, state in group.items() if waits.get(rank) == number)
     operation = operations.most_common(1)[0][0][0] if operations else ""
     if len(operations) > 1:
-        usual = max(operations.items(), key=lambda each: (each[1], -_lowest(group, each[0])))[0]
-        odd = tuple(sorted(rank for rank, one in group.items() if one.what != usual and waits.get(rank) == number))
+        usual = max(operations.items(), key=lambda count: (count[1], -_lowest(group, count[0])))[0]
+        odd = tuple(sorted(rank for rank, state in group.items() if state.what != usual and waits.get(rank) == number))
         return Hang(odd, usual[0], number, mismatched=True)
-    enqueued = {rank: one.enqueued for rank, one in group.items() if one.enqueued is not None}
+    enqueued = {rank: state.enqueued for rank, state in group.items() if state.enqueued is not None}
     if enqueued and min(enqueued.values()) < max(enqueued.values()):
         least = min(enqueued.values())
         if number is None or least < number:
-            return Hang(tuple(sorted(rank for rank, each in enqueued.items() if each == least)), operation, number)
+            return Hang(
+                tuple(sorted(rank for rank, collective in enqueued.items() if collective == least)), operation, number
+            )
     if 0 < len(silent := everyone - set(group)) <= len(group):
         return Hang(tuple(sorted(silent)), operation, number)
     if len(set(waits.values())) > 1:  # one waits in a collective that the others have left behind, or not reached
         least = min(waits.values())
-        return Hang(tuple(sorted(rank for rank, each in waits.items() if each == least)), operation, number, True)
+        return Hang(
+            tuple(sorted(rank for rank, collective in waits.items() if collective == least)), operation, number, True
+        )
     return None
 
 
-def _lowest(group: Mapping[int, _Watched], what: tuple[str, str]) -> int:
-    return min(rank for rank, one in group.items() if one.what == what)
+def _lowest(group: Mapping[int, _Watched], operation: tuple[str, str]) -> int:
+    return min(rank for rank, state in group.items() if state.what == operation)
 
 
 def _behind(steps: Mapping[int, float], count: int) -> Hang | None:
@@ -207,7 +213,7 @@ def last_steps(metrics: Mapping[int, Sequence[Mapping[str, object]]], ended: flo
 
     A line covers many steps, so ranks that are less than a line apart count as equally far.
     """
-    found: dict[int, float] = {}
+    last: dict[int, float] = {}
     apart, pause, newest = 0.0, 0.0, 0.0
     for rank, lines in metrics.items():
         points = [(_number(line.get("step")), _number(line.get("t"))) for line in lines if not line.get("final")]
@@ -215,14 +221,14 @@ def last_steps(metrics: Mapping[int, Sequence[Mapping[str, object]]], ended: flo
         times = [time for _, time in points if time is not None]
         if not steps or not times:
             continue
-        found[rank] = steps[-1]
+        last[rank] = steps[-1]
         newest = max(newest, times[-1])
         apart = max([apart, *(later - former for former, later in pairwise(steps))])
         pause = max([pause, *(later - former for former, later in pairwise(times))])
-    if not found or ended is None or ended - newest < max(QUIET, QUIET_LINES * pause):
+    if not last or ended is None or ended - newest < max(QUIET, QUIET_LINES * pause):
         return {}
-    most = max(found.values())
-    return {rank: most if step > most - 1.5 * apart else step for rank, step in found.items()}
+    most = max(last.values())
+    return {rank: most if step > most - 1.5 * apart else step for rank, step in last.items()}
 
 
 def _number(value: object) -> float | None:

@@ -53,7 +53,7 @@ def pause_of(facts: RunFacts) -> Pause | None:
     for lines in facts.metrics.values():
         own = [line for line in lines if not line.get("final")]
         moments = [moment for line in own if (moment := moment_of(line.get("t"))) is not None and moment <= ended]
-        steps = [told for line in own if (told := number(line.get("step"))) is not None]
+        steps = [count for line in own if (count := number(line.get("step"))) is not None]
         times += moments[-1:]
         longest = max([longest, *(later - former for former, later in pairwise(moments))])
         step = max([*([step] if step is not None else []), *map(int, filter(_is_count, steps))], default=None)
@@ -74,14 +74,14 @@ def pause_of(facts: RunFacts) -> Pause | None:
 
 def _printed(facts: RunFacts, path: Path) -> float | None:
     """Return when a rank printed last before it was told to end; None when it printed nothing."""
-    told = next((each for each in facts.rank_events.get(rank_of(path), ()) if each.get("event") == "told"), {})
+    ending = next((event for event in facts.rank_events.get(rank_of(path), ()) if event.get("event") == "told"), {})
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    if not found.st_size:
+    if not stat.st_size:
         return None
-    return moment_of(told.get("printed")) or found.st_mtime
+    return moment_of(ending.get("printed")) or stat.st_mtime
 
 
 def _lines(path: Path) -> int:

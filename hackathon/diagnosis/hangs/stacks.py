@@ -94,8 +94,8 @@ class Stack:
 
 def stacks_of(run: Path) -> list[Stack]:
     """Return the last stack of each rank of a run that left one, in the order of ranks."""
-    found = [read_stack(path) for path in rank_files(run / FOLDER, ".txt")]
-    return [stack for stack in found if stack is not None]
+    stacks = [read_stack(path) for path in rank_files(run / FOLDER, ".txt")]
+    return [stack for stack in stacks if stack is not None]
 
 
 def read_stack(path: Path) -> Stack | None:
@@ -131,8 +131,8 @@ def stack_of_loss(rank: int, raised: Traceback, written: float) -> Stack | None:
             frames = []
         elif frame := _frame(text):
             frames.append(frame)
-    found = Stack(rank, tuple(reversed(frames)), None, written)
-    return found if found.waits else None
+    stack = Stack(rank, tuple(reversed(frames)), None, written)
+    return stack if stack.waits else None
 
 
 def _frame(line: str) -> Frame | None:
@@ -148,17 +148,17 @@ def find_elsewhere(stacks: Sequence[Stack], processes: int) -> Hang | None:
     if processes < 2 or len(stacks) < processes:
         return None
     waiting = [stack for stack in stacks if stack.waits]
-    others = [stack for stack in stacks if not stack.waits]
-    if others:
-        if len(waiting) < len(others):
+    busy = [stack for stack in stacks if not stack.waits]
+    if busy:
+        if len(waiting) < len(busy):
             return None
         operation = Counter(stack.waits for stack in waiting).most_common(1)[0][0]
-        return Hang(tuple(stack.rank for stack in others), operation)
-    places = Counter(stack.own.place if stack.own else "" for stack in stacks)
-    if len(places) < 2 or "" in places:
+        return Hang(tuple(stack.rank for stack in busy), operation)
+    lines = Counter(stack.own.place if stack.own else "" for stack in stacks)
+    if len(lines) < 2 or "" in lines:
         return None
     # all wait, and not in the same line: the fewest are the odd ones; of two equally many those without rank 0
     first = next(stack.own.place for stack in stacks if stack.own)
-    usual = max(places, key=lambda place: (places[place], place == first))
+    usual = max(lines, key=lambda line: (lines[line], line == first))
     odd = [stack for stack in stacks if stack.own and stack.own.place != usual]
     return Hang(tuple(stack.rank for stack in odd), odd[0].waits, mismatched=True)

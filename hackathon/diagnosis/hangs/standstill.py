@@ -30,9 +30,9 @@ class Standstill:
         """`by_fact`: the rules that name a fact, by its name."""
         self._ends, self._files, self._facts, self._by_fact = ends, files, facts, by_fact
 
-    def told(self, places: list[RulePlace]) -> list[RulePlace]:
+    def told(self, matches: list[RulePlace]) -> list[RulePlace]:
         """Return the places with the ranks that the others waited for, when there was a hang."""
-        waiting = [place for place in places if place.evidence is not None and WORDS.search(place.evidence.text)]
+        waiting = [match for match in matches if match.evidence is not None and WORDS.search(match.evidence.text)]
         facts = self._facts
         steps: dict[int, float] = {}
         processes = 0
@@ -41,14 +41,14 @@ class Standstill:
             if facts.status.state in (states.TIMEOUT, states.CANCELLED):
                 steps = last_steps(facts.metrics, facts.status.t_ended)
         hang = find_hang(self._ends, self._files, processes or None, steps) if waiting or steps else None
-        complained = any(place.rule.part in _LIBRARIES for place in waiting)
+        complained = any(match.rule.part in _LIBRARIES for match in waiting)
         if hang is None and processes and (complained or self._stood_still):
             hang = find_elsewhere(list(self._stacks.values()), processes)
         if hang is None:
-            return places
-        return self._with(hang, places, waiting)
+            return matches
+        return self._with(hang, matches, waiting)
 
-    def _with(self, hang: Hang, places: list[RulePlace], waiting: Sequence[RulePlace]) -> list[RulePlace]:
+    def _with(self, hang: Hang, matches: list[RulePlace], waiting: Sequence[RulePlace]) -> list[RulePlace]:
         part = hang.library or "framework"
         stack = self._stacks.get(hang.missing[0])
         evidence = self._last_words(hang.missing[0])
@@ -59,16 +59,16 @@ class Standstill:
             evidence = stack.evidence(host or (self._facts.host_of.get(stack.rank, "") if self._facts else ""))
         values = _values(hang, stack)
         changed: list[RulePlace] = []
-        for place in places:
-            if place in waiting and place.rule.part == part and place.rule.level in ("root", "likely"):
-                own = evidence or replace(place.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
-                merged = {**place.values, **values}
-                place = replace(place, evidence=own, values=merged, ranks=hang.missing, hang=True, own_line=own_line)
-            changed.append(place)
-        if not any(place.hang for place in changed):
+        for match in matches:
+            if match in waiting and match.rule.part == part and match.rule.level in ("root", "likely"):
+                own = evidence or replace(match.evidence or Evidence("", None, ""), rank=hang.missing[0], host="")
+                merged = {**match.values, **values}
+                match = replace(match, evidence=own, values=merged, ranks=hang.missing, hang=True, own_line=own_line)
+            changed.append(match)
+        if not any(match.hang for match in changed):
             name = f"log:hang-{hang.library}" if hang.library else "log:hang-stacks" if own_line else "log:hang"
-            told = waiting[0].evidence if waiting else None
-            fallback = replace(told, rank=hang.missing[0], host="") if told else None
+            first = waiting[0].evidence if waiting else None
+            fallback = replace(first, rank=hang.missing[0], host="") if first else None
             if (rule := self._by_fact.get(name)) is not None:
                 changed.append(
                     RulePlace(
@@ -83,8 +83,10 @@ class Standstill:
         facts = self._facts
         if facts is None or facts.status is None or facts.status.state == states.SUCCEEDED:
             return {}
-        found = {stack.rank: stack for stack in stacks_of(facts.path)}
-        return found | {rank: stack for rank, stack in self._lost.items() if rank not in found or not found[rank].waits}
+        stacks = {stack.rank: stack for stack in stacks_of(facts.path)}
+        return stacks | {
+            rank: stack for rank, stack in self._lost.items() if rank not in stacks or not stacks[rank].waits
+        }
 
     @cached_property
     def _lost(self) -> dict[int, Stack]:
@@ -96,15 +98,15 @@ class Standstill:
         facts = self._facts
         if facts is None or facts.first_told is None:
             return {}
-        made = {}
-        for each in last_tracebacks(self._ends, self._files):
-            file = self._files[each.file]
-            rank = file.rank if each.rank is None else each.rank
-            if rank is None or look_around(file, each.at, Evidence(file.name, None, "", rank)).went_on:
+        lost = {}
+        for traceback in last_tracebacks(self._ends, self._files):
+            file = self._files[traceback.file]
+            rank = file.rank if traceback.rank is None else traceback.rank
+            if rank is None or look_around(file, traceback.at, Evidence(file.name, None, "", rank)).went_on:
                 continue
-            if (stack := stack_of_loss(rank, each, facts.first_told)) is not None:
-                made[rank] = stack
-        return made
+            if (stack := stack_of_loss(rank, traceback, facts.first_told)) is not None:
+                lost[rank] = stack
+        return lost
 
     @cached_property
     def _stood_still(self) -> bool:
@@ -122,11 +124,11 @@ class Standstill:
         printed = []
         for path in rank_files(facts.path / "logs", ".log"):
             try:
-                found = path.stat()
+                stat = path.stat()
             except OSError:
                 return False
-            if found.st_size:
-                moment = self._told_of(rank_of(path)) or found.st_mtime
+            if stat.st_size:
+                moment = self._told_of(rank_of(path)) or stat.st_mtime
                 if ending is not None and moment >= int(ending):
                     moment = self._last_step(rank_of(path), ending) or moment
                 printed.append(moment)
@@ -139,8 +141,8 @@ class Standstill:
     def _told_of(self, rank: int) -> float | None:
         """Return when a rank had printed last when it was told to end: its shell prints `Terminated` after that."""
         listed = self._facts.rank_events.get(rank, ()) if self._facts is not None else ()
-        told = next((each for each in listed if each.get("event") == "told"), {})
-        return moment_of(told.get("printed"))
+        ending = next((event for event in listed if event.get("event") == "told"), {})
+        return moment_of(ending.get("printed"))
 
     def _last_step(self, rank: int, ending: float) -> float | None:
         """Return when the last step of a rank ended that raised an exception while the run was being ended.

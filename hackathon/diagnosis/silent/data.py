@@ -30,7 +30,7 @@ def same_data(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         by_data.setdefault(tuple(map(str, line["data"])), []).append(rank)
     if len(lines) < 2 or len(by_data) > thresholds["distinct"] * len(lines):
         return []
-    data, ranks = max(by_data.items(), key=lambda each: len(each[1]))
+    data, ranks = max(by_data.items(), key=lambda group: len(group[1]))
     if len(ranks) < 2 or len(set(data)) == 1:
         return []
     evidence = training.metered_evidence(run, ranks[1], lines[ranks[1]])
@@ -50,20 +50,20 @@ def same_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     listed, processes = training.losses(run), run.record.processes
     if not 2 <= len(listed) == processes:
         return []
-    found = {rank: [loss for loss in each if loss.of_training] for rank, each in listed.items()}
-    sequences = [[loss.value for loss in each] for each in found.values()]
-    if len({len(each) for each in sequences}) > 1:  # ended from outside, perhaps in the middle of a line
+    losses = {rank: [loss for loss in curve if loss.of_training] for rank, curve in listed.items()}
+    sequences = [[loss.value for loss in curve] for curve in losses.values()]
+    if len({len(sequence) for sequence in sequences}) > 1:  # ended from outside, perhaps in the middle of a line
         shared = max(0, min(map(len, sequences)) - 1)
-        sequences = [each[:shared] for each in sequences]
-    if any(each != sequences[0] for each in sequences[1:]):
+        sequences = [sequence[:shared] for sequence in sequences]
+    if any(sequence != sequences[0] for sequence in sequences[1:]):
         return []
     values = sequences[0]
     digits = max((len(f"{value:.12g}".lstrip("-0.").replace(".", "")) for value in values), default=0)
     few = len(values) < thresholds["values"] or len(set(values)) < thresholds["different"]
     if few or digits < thresholds["digits"] or combines(run):
         return []
-    ranks = tuple(sorted(found))
-    evidence = training.placed(run, found[ranks[1]][0].evidence)
+    ranks = tuple(sorted(losses))
+    evidence = training.placed(run, losses[ranks[1]][0].evidence)
     first = ", ".join(f"{value:.6g}" for value in values[:3])
     return [FactHit(evidence, {"values": str(len(values)), "first": first, "of": str(len(ranks))}, ranks, len(ranks))]
 
@@ -93,7 +93,7 @@ def starved(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
             waiting[rank] = share, split.seconds / split.steps
     if not waiting:
         return []
-    rank = max(waiting, key=lambda each: waiting[each])
+    rank = max(waiting, key=lambda rank: waiting[rank])
     share, seconds = waiting[rank]
     line = [line for _, line in training.intervals(run, rank)][-1]
     values = {

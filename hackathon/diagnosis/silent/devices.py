@@ -46,11 +46,11 @@ def shared_gpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
 def _in_use(rows: Mapping[int, list[tuple[float, float]]], thresholds: Mapping[str, float]) -> int | None:
     """Return how many GPUs of a host are worked on, None when some are neither clearly in use nor clearly idle."""
-    if any(len(each) < thresholds["samples"] for each in rows.values()):
+    if any(len(samples) < thresholds["samples"] for samples in rows.values()):
         return None
-    busy = sum(max(memory for _, memory in each) >= thresholds["memory"] for each in rows.values())
-    idle = sum(max(memory for _, memory in each) < thresholds["idle"] and not any(work for work, _ in each)
-               for each in rows.values())  # fmt: skip
+    busy = sum(max(memory for _, memory in samples) >= thresholds["memory"] for samples in rows.values())
+    idle = sum(max(memory for _, memory in samples) < thresholds["idle"] and not any(work for work, _ in samples)
+               for samples in rows.values())  # fmt: skip
     return busy if busy and busy + idle == len(rows) else None
 
 
@@ -66,13 +66,13 @@ def on_cpu(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     for host in sorted(set(run.host_of.values())):
         ranks, count = run.ranks_on[host], training.gpus(run, host)
         noted = [on[rank] for rank in ranks if rank in on]
-        if not count or any(not _is_cpu(each) for each in noted):
+        if not count or any(not _is_cpu(device) for device in noted):
             continue
         rows = run.gpu_rows.get(host, {})
         looks = min(map(len, rows.values()), default=0)
         packages = run.environments.get(host, {}).get("packages")
         torch = str(packages.get("torch", "")) if isinstance(packages, dict) else ""
-        idle = all(memory < thresholds["idle"] and work == 0 for each in rows.values() for work, memory in each)
+        idle = all(memory < thresholds["idle"] and work == 0 for samples in rows.values() for work, memory in samples)
         enough = looks >= thresholds["samples" if noted else "unseen"]
         without_cuda = bool(noted) and torch.endswith("+cpu")
         if not idle or not (enough or without_cuda) or not (noted or any(training.losses(run).values())):
@@ -100,9 +100,13 @@ def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """
     if run.record.nodes < thresholds["nodes"]:
         return []
-    listed = [found.get("interfaces") for found in run.environments.values()]
+    listed = [environment.get("interfaces") for environment in run.environments.values()]
     adapters = [
-        str(name) for each in listed if isinstance(each, list) for name in each if _FAST_DEVICE.match(str(name))
+        str(name)
+        for interfaces in listed
+        if isinstance(interfaces, list)
+        for name in interfaces
+        if _FAST_DEVICE.match(str(name))
     ]
     network = _network(run.record.cluster)
     if not adapters and not _INFINIBAND.search(network):
@@ -143,22 +147,26 @@ def slow_node(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """
     splits = {rank: training.split(run, rank) for rank in run.metrics if rank in run.host_of}
     by_host: dict[str, list[int]] = {}
-    for rank, each in splits.items():
-        if each.steps < thresholds["steps"] or each.seconds < thresholds["seconds"] or not each.share("communication"):
+    for rank, split in splits.items():
+        if (
+            split.steps < thresholds["steps"]
+            or split.seconds < thresholds["seconds"]
+            or not split.share("communication")
+        ):
             return []
         by_host.setdefault(run.host_of[rank], []).append(rank)
     if len(by_host) < 2:
         return []
-    count = min(len(each.per_step) for each in splits.values())
+    count = min(len(split.per_step) for split in splits.values())
     own = {
         host: [median(splits[rank].per_step[at] for rank in ranks) for at in range(count)]
         for host, ranks in by_host.items()
     }
     slowest = max(own, key=lambda host: median(own[host]))
-    others = [own[host] for host in own if host != slowest]
-    typical = median(median(each) for each in others)
-    often = sum(all(own[slowest][at] > each[at] for each in others) for at in range(count)) / count
-    step = median(each.seconds / each.steps for each in splits.values())
+    rivals = [own[host] for host in own if host != slowest]
+    typical = median(median(steps) for steps in rivals)
+    often = sum(all(own[slowest][at] > steps[at] for steps in rivals) for at in range(count)) / count
+    step = median(split.seconds / split.steps for split in splits.values())
     slow = median(own[slowest]) >= typical + max((thresholds["ratio"] - 1) * typical, thresholds["lost"] * step)
     if typical <= 0 or not slow or often < thresholds["often"]:
         return []
@@ -183,16 +191,16 @@ def slow_allreduce(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
     processes, nodes = run.record.processes, run.record.nodes
     finals = [line for lines in run.metrics.values() for line in lines if number(line.get("gradient_bytes"))]
     splits = [training.split(run, rank) for rank in run.metrics]
-    least = min((each.share("communication") or 0.0 for each in splits), default=0.0)
-    short = any(each.steps < thresholds["steps"] or each.seconds < thresholds["seconds"] for each in splits)
+    least = min((split.share("communication") or 0.0 for split in splits), default=0.0)
+    short = any(split.steps < thresholds["steps"] or split.seconds < thresholds["seconds"] for split in splits)
     if not finals or not least or short:
         return []
     entries = measured(run.record.cluster)
-    entry = next((each for each in entries if (each["processes"], each["nodes"]) == (processes, nodes)), None)
+    entry = next((entry for entry in entries if (entry["processes"], entry["nodes"]) == (processes, nodes)), None)
     expected = _allreduce_seconds(entry, float(finals[0]["gradient_bytes"])) if entry else None
     if expected is None:
         return []
-    step = median(each.seconds / each.steps for each in splits)
+    step = median(split.seconds / split.steps for split in splits)
     waits = least * step
     allowed = (step - waits) / (step - waits + expected)
     if waits < thresholds["ratio"] * expected or allowed - (1 - least) < thresholds["lost"]:
@@ -207,6 +215,6 @@ def slow_allreduce(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
 def _allreduce_seconds(entry: Mapping[str, Any], size: float) -> float | None:
     """Return the time of an all-reduce of so many bytes: α + bytes ÷ β of the range that holds them, or of `large`."""
     fits = entry["operations"].get("all-reduce", {}).get("fits", {})
-    lines = [each for each in (fits.get("large"), fits.get("small")) if each]
-    line = next((each for each in lines if each["from_bytes"] <= size <= each["to_bytes"]), lines[0] if lines else None)
+    lines = [line for line in (fits.get("large"), fits.get("small")) if line]
+    line = next((line for line in lines if line["from_bytes"] <= size <= line["to_bytes"]), lines[0] if lines else None)
     return line["alpha_us"] / 1e6 + size / (line["beta_gb_s"] * 1e9) if line and line["beta_gb_s"] > 0 else None

@@ -27,8 +27,8 @@ def swallowed(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """The text of the program catches exceptions of its training, and a rank's log has what such a one leaves there."""
     if run.record.processes < 2 or failed(run):
         return []
-    shown = by_text(run, ("swallowed-exception",))
-    if not shown:
+    findings = by_text(run, ("swallowed-exception",))
+    if not findings:
         return []
     for path in rank_files(run.path / "logs", ".log")[:RANKS]:
         try:
@@ -42,6 +42,6 @@ def swallowed(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         if match:
             line = text.count(b"\n", 0, match.start()) + 1 if size <= MOST else None
             evidence = Evidence(f"logs/{path.name}", line, "")
-            said = match[0].decode("ascii", "replace").rpartition("] ")[2]
-            return [FactHit(evidence, {"text": said, "place": place_of(shown[0].evidence)})]
+            error_text = match[0].decode("ascii", "replace").rpartition("] ")[2]
+            return [FactHit(evidence, {"text": error_text, "place": place_of(findings[0].evidence)})]
     return []

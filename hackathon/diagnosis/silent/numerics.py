@@ -28,7 +28,7 @@ def nan_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
             ended[rank] = listed, good
     if not ended:
         return []
-    rank = min(ended, key=lambda each: (_moment(ended[each][0][ended[each][1]]), each))
+    rank = min(ended, key=lambda rank: (_moment(ended[rank][0][ended[rank][1]]), rank))
     listed, good = ended[rank]
     first = listed[good]
     before = f"{listed[good - 1].value:.4g}" if good else ""
@@ -53,8 +53,8 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     standard deviation ÷ mean up to which it is told. Not judged: less than `values` of the Meter or `steps` steps,
     less than `printed` values in a log, a training that goes on with a checkpoint, one whose `check` is fulfilled.
     """
-    found = training.losses(run)
-    listed = [loss for loss in found[min(found)] if loss.of_training] if found else []
+    losses = training.losses(run)
+    listed = [loss for loss in losses[min(losses)] if loss.of_training] if losses else []
     values = [loss.value for loss in listed]
     if not all(map(math.isfinite, values)) or _fulfilled(run):
         return []
@@ -73,11 +73,11 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     spread = pstdev(values)
     if spread > thresholds["spread"] * middle:
         return []
-    told = {
+    texts = {
         "first": f"{before:.4g}", "last": f"{after:.4g}", "steps": str(last if last is not None else len(values)),
         "spread": f"{100 * spread / middle:.2g}",
     }  # fmt: skip
-    return [FactHit(training.placed(run, listed[-1].evidence), told, (min(found),), len(values))]
+    return [FactHit(training.placed(run, listed[-1].evidence), texts, (min(losses),), len(values))]
 
 
 @fact("silent:learning-rate")
@@ -88,8 +88,8 @@ def learning_rate(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHi
     Outside a study: a recipe with its default parameters, whose rate is that of one process, and `batch` processes or
     more, which have missed the recipe's `check`.
     """
-    found = _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate <= thresholds["same"])
-    return found or _default_rate(run, thresholds["batch"])
+    hits = _rates(run, lambda batch, rate: batch >= thresholds["batch"] and rate <= thresholds["same"])
+    return hits or _default_rate(run, thresholds["batch"])
 
 
 def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
@@ -103,7 +103,7 @@ def _default_rate(run: RunFacts, least: float) -> list[FactHit]:
     except HackathonError:
         return []
     name, rate = recipe.scaling.weak.scale_learning_rate, _highest_rate(run)
-    defaults = {each: parameter.default for each, parameter in recipe.parameters.items()}
+    defaults = {name: parameter.default for name, parameter in recipe.parameters.items()}
     if name not in defaults or rate is None or defaults != record.parameters:
         return []
     batch = training.samples_per_step(run)
@@ -180,12 +180,12 @@ def metric_count(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
 def _by_base(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
     other = _accuracies(base).get(name)
     factor = run.record.processes / (base.record.processes or 1)
-    whole = 100 if (other or 0) > 1 else 1  # percent
-    if not other or not 0 < other <= whole:
+    maximum = 100 if (other or 0) > 1 else 1  # percent
+    if not other or not 0 < other <= maximum:
         return None
     divided = abs(value * factor / other - 1) <= thresholds["tolerance"]
-    multiplied = value > whole and abs(value / factor / other - 1) <= thresholds["tolerance"]
-    losses = [_last_loss(each) for each in (run, base)]
+    multiplied = value > maximum and abs(value / factor / other - 1) <= thresholds["tolerance"]
+    losses = [_last_loss(facts) for facts in (run, base)]
     alike = losses[0] <= losses[1] * (1 + thresholds["loss"]) or losses[0] <= losses[1] + thresholds["loss"]
     return other if (divided or multiplied) and alike else None
 
@@ -193,27 +193,27 @@ def _by_base(run: RunFacts, base: RunFacts, name: str, value: float, thresholds:
 def _by_check(run: RunFacts, base: RunFacts, name: str, value: float, thresholds: Mapping[str, float]) -> float | None:
     check = run.record.check
     least = check.at_least if check is not None and check.metric == name else None
-    whole = 100 if least is not None and least > 1 else 1  # percent
-    unclear = least is None or not 0.5 * whole <= least <= whole or not _last_loss(run) < thresholds["learned"]
-    if least is None or unclear or least <= value <= whole:
+    maximum = 100 if least is not None and least > 1 else 1  # percent
+    unclear = least is None or not 0.5 * maximum <= least <= maximum or not _last_loss(run) < thresholds["learned"]
+    if least is None or unclear or least <= value <= maximum:
         return None
     processes = run.record.processes
-    return next((each for each in (value * processes, value / processes) if least <= each <= whole), None)
+    return next((accuracy for accuracy in (value * processes, value / processes) if least <= accuracy <= maximum), None)
 
 
 def _accuracies(run: RunFacts) -> dict[str, float]:
     over = run.status is None or not run.status.open
     try:
-        found = final_numbers(run.path, run.record, over=over).values
+        numbers = final_numbers(run.path, run.record, over=over).values
     except RequestError:
         return {}
-    return {name: value for name, value in found.items() if _SHARE_OF_RIGHT.match(name) and math.isfinite(value)}
+    return {name: value for name, value in numbers.items() if _SHARE_OF_RIGHT.match(name) and math.isfinite(value)}
 
 
 def _last_loss(run: RunFacts) -> float:
     """Return the mean of the last fifth of the first rank's losses, NaN without one."""
-    found = training.losses(run)
-    values = [loss.value for loss in found[min(found)]] if found else []
+    losses = training.losses(run)
+    values = [loss.value for loss in losses[min(losses)]] if losses else []
     return mean(values[-max(1, len(values) // 5) :])
 
 

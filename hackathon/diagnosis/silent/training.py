@@ -81,19 +81,19 @@ def intervals(run: RunFacts, rank: int) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def split(run: RunFacts, rank: int) -> Split:
     """Return where a rank's time went behind the warm-up; nothing in it when the program has no Meter."""
-    found = Split()
+    times = Split()
     for steps, line in intervals(run, rank):
         seconds = number(line.get("seconds"))
         if line.get("warmup") or not seconds or not steps:
             continue
-        found.steps += steps
-        found.seconds += seconds
-        told = {name[:-6]: number(line[name]) for name in line if name.endswith("_share")}
-        shares = {phase: share for phase, share in told.items() if share is not None}
+        times.steps += steps
+        times.seconds += seconds
+        fractions = {name[:-6]: number(line[name]) for name in line if name.endswith("_share")}
+        shares = {phase: share for phase, share in fractions.items() if share is not None}
         for phase, share in shares.items():
-            found.phases[phase] = found.phases.get(phase, 0.0) + share * seconds
-        found.per_step.append(seconds * (1 - shares.get("communication", 0.0)) / steps)
-    return found
+            times.phases[phase] = times.phases.get(phase, 0.0) + share * seconds
+        times.per_step.append(seconds * (1 - shares.get("communication", 0.0)) / steps)
+    return times
 
 
 def losses(run: RunFacts) -> dict[int, list[Loss]]:
@@ -174,12 +174,12 @@ def pattern_values(pattern: str, log: Path) -> list[float]:
     compiled, limit = _compiled(pattern), SearchLimit(SECONDS)
     if compiled is None:
         return []
-    found = (
+    numbers = (
         number(match[1] if compiled.groups else match[0])
         for _, line in both_ends(log, LOGS // 16)
         for match in _matches(compiled, line, limit)
     )
-    return [value for value in found if value is not None and math.isfinite(value)]
+    return [value for value in numbers if value is not None and math.isfinite(value)]
 
 
 def part(files: Sequence[Path]) -> int:
@@ -215,9 +215,9 @@ def both_ends(path: Path, most: int) -> Iterator[tuple[int | None, str]]:
         with open_regular(path) as stream:
             size = stream.seek(0, 2)
             stream.seek(0)
-            whole = size <= 2 * most
-            yield from enumerate(_lines(stream.read(size if whole else most)), start=1)
-            if not whole:
+            complete = size <= 2 * most
+            yield from enumerate(_lines(stream.read(size if complete else most)), start=1)
+            if not complete:
                 stream.seek(size - most)
                 for line in list(_lines(stream.read(most)))[1:]:
                     yield None, line
@@ -234,18 +234,18 @@ def _lines(block: bytes) -> Iterator[str]:
 
 def gpus(run: RunFacts, host: str) -> int:
     """Return how many GPUs a host showed to the job, by telemetry, else by its environment; 0 when none was seen."""
-    seen = run.gpu_rows.get(host)
+    rows = run.gpu_rows.get(host)
     listed = run.environments.get(host, {}).get("gpus")
-    return len(seen) if seen else len(listed) if isinstance(listed, list) else 0
+    return len(rows) if rows else len(listed) if isinstance(listed, list) else 0
 
 
 def telemetry_evidence(run: RunFacts, host: str) -> Evidence:
     """Return the last line about a GPU in a host's telemetry as a place."""
     name = f"telemetry/{host}.csv"
-    found: tuple[int | None, str] = (None, "")
+    row: tuple[int | None, str] = (None, "")
     for position, line in both_ends(run.path / name, LOGS // 16):
-        found = (position, line) if ",gpu," in line else found
-    return Evidence(name, found[0], found[1][:500], host=host)
+        row = (position, line) if ",gpu," in line else row
+    return Evidence(name, row[0], row[1][:500], host=host)
 
 
 def devices(run: RunFacts) -> dict[int, str]:
@@ -260,14 +260,14 @@ def samples_per_step(run: RunFacts) -> float | None:
 
     The median of its lines behind the warm-up: the last one often ends with an epoch's smaller batch.
     """
-    found: dict[bool, list[float]] = {False: [], True: []}
+    samples: dict[bool, list[float]] = {False: [], True: []}
     for steps, line in intervals(run, min(run.metrics, default=0)):
         unit = _counted(tuple(line))
         count = number(line[unit]) if unit is not None else None
         if count and steps:
-            found[bool(line.get("warmup"))].append(float(count / steps))
-    told = found[False] or found[True]
-    return median_high(told) if told else None
+            samples[bool(line.get("warmup"))].append(float(count / steps))
+    counts = samples[False] or samples[True]
+    return median_high(counts) if counts else None
 
 
 @lru_cache(maxsize=256)
@@ -292,7 +292,7 @@ def smaller(run: RunFacts) -> RunFacts | None:
     study = Study(run.path.parent.parent / FOLDER / own.id)
     if not (study.path / "study.json").is_file():
         return None
-    for point in sorted(study.points(), key=lambda each: each.processes):
+    for point in sorted(study.points(), key=lambda point: point.processes):
         if point.processes >= processes:
             return None
         name = study.run_id(point)

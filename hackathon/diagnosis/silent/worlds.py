@@ -37,23 +37,23 @@ _ALONE = re.compile(
 def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """Every rank that says how large its world is says the same size, which is smaller than the run's."""
     processes = run.record.processes
-    said: dict[int, set[int]] = {}
+    world_sizes: dict[int, set[int]] = {}
     for path in rank_files(run.path / "logs", ".log") if processes > 1 else ():
         text = _text(path, HEAD)
         small = text.lower()  # looking for the words first: most logs have neither
-        sizes = {int(each) for each in _WORLD.findall(text)} if "world" in small else set()
+        sizes = {int(size) for size in _WORLD.findall(text)} if "world" in small else set()
         if "rank" in small and _ALONE.search(text):
             sizes.add(1)
         if sizes:
-            said[rank_of(path)] = sizes
-    every = set().union(*said.values()) if said else set()
-    if len(said) < 2 or len(every) != 1:
+            world_sizes[rank_of(path)] = sizes
+    every = set().union(*world_sizes.values()) if world_sizes else set()
+    if len(world_sizes) < 2 or len(every) != 1:
         return []
     size = every.pop()
-    if not 0 < size < processes or processes % size or (size > 1 and len(said) < processes):
+    if not 0 < size < processes or processes % size or (size > 1 and len(world_sizes) < processes):
         return []
     values = {"processes": str(processes), "worlds": str(processes // size), "size": str(size)}
-    return [FactHit(Evidence(f"logs/rank-{min(said)}.log", None, ""), values)]
+    return [FactHit(Evidence(f"logs/rank-{min(world_sizes)}.log", None, ""), values)]
 
 
 @fact("silent:no-group")
@@ -80,8 +80,8 @@ def not_averaged(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
     """The text of the program says that its ranks train each for itself."""
     if run.record.processes < 2 or failed(run):
         return []
-    shown = by_text(run, ("fixed-world", "not-averaged", "around-wrapper"))[:1]
-    return [FactHit(each.evidence, {"processes": str(run.record.processes)}) for each in shown]
+    findings = by_text(run, ("fixed-world", "not-averaged", "around-wrapper"))[:1]
+    return [FactHit(finding.evidence, {"processes": str(run.record.processes)}) for finding in findings]
 
 
 @fact("silent:own-launcher")
@@ -105,9 +105,9 @@ def own_ranks(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
     record = run.record
     situation = TrainingSituation(processes=record.processes, nodes=record.nodes or None)
-    shown = by_text(run, ("starts-own-ranks", "own-address"), situation)
-    starts = [each for each in shown if each.rule == "starts-own-ranks"]
-    if not starts or not any(each.rule == "own-address" and _LOCAL.search(each.message) for each in shown):
+    findings = by_text(run, ("starts-own-ranks", "own-address"), situation)
+    starts = [finding for finding in findings if finding.rule == "starts-own-ranks"]
+    if not starts or not any(finding.rule == "own-address" and _LOCAL.search(finding.message) for finding in findings):
         return []
     return [FactHit(starts[0].evidence, {"processes": str(record.processes)})]
 
@@ -117,10 +117,10 @@ def same_samples(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit
     """The text of the program says that all ranks read the same samples."""
     if run.record.processes < 2 or failed(run):
         return []
-    shown = by_text(run, ("same-data", "same-stream"))[:1]
+    findings = by_text(run, ("same-data", "same-stream"))[:1]
     return [
-        FactHit(each.evidence, {"processes": str(run.record.processes), "place": place_of(each.evidence)})
-        for each in shown
+        FactHit(finding.evidence, {"processes": str(run.record.processes), "place": place_of(finding.evidence)})
+        for finding in findings
     ]
 
 
@@ -141,16 +141,17 @@ def by_text(run: RunFacts, rules: tuple[str, ...], situation: "TrainingSituation
     """Return what the text of a run's program shows, for these rules about training programs."""
     from hackathon.programs.training.files import told_by_text
 
-    found: list[ShownByText] = []
+    findings: list[ShownByText] = []
     for entry in start_of_run(run).files:
         try:
-            shown = told_by_text(run.run.source(), entry, rules, situation)
+            reported = told_by_text(run.run.source(), entry, rules, situation)
         except HackathonError:
             continue
-        found += [
-            ShownByText(each.rule, each.message, Evidence(f"source/{name}", each.line, "")) for name, each in shown
+        findings += [
+            ShownByText(finding.rule, finding.message, Evidence(f"source/{name}", finding.line, ""))
+            for name, finding in reported
         ]
-    return found
+    return findings
 
 
 def start_of_run(run: RunFacts) -> "CommandStart":

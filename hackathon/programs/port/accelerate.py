@@ -17,9 +17,9 @@ from hackathon.programs.port.torch_steps import seeded
 
 def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
     """Prepare what is left out, let one process print and save, and average by the library."""
-    for each in functions.calls:
-        if functions.imports.full(each.func).endswith(".random_split") and not seeded(functions, each):
-            edits.ask(each, "ask-split")
+    for call in functions.calls:
+        if functions.imports.full(call.func).endswith(".random_split") and not seeded(functions, call):
+            edits.ask(call, "ask-split")
     name = _accelerator(functions)
     if name is None:
         edits.ask(None, "ask-accelerator")
@@ -45,10 +45,10 @@ def port_accelerate(edits: Edits, functions: Functions) -> Literal["ported"]:
 def _accelerator(functions: Functions) -> str | None:
     """Return the one name of the accelerator."""
     names = set()
-    for each in functions.program.find(functions.program.module, cst.Assign):
-        made = isinstance(each.value, cst.Call) and functions.imports.full(each.value.func).endswith("Accelerator")
-        if made:
-            names.add(dotted(each.targets[0].target) if len(each.targets) == 1 else None)
+    for assign in functions.program.find(functions.program.module, cst.Assign):
+        makes = isinstance(assign.value, cst.Call) and functions.imports.full(assign.value.func).endswith("Accelerator")
+        if makes:
+            names.add(dotted(assign.targets[0].target) if len(assign.targets) == 1 else None)
     return names.pop() if len(names) == 1 else None
 
 
@@ -58,25 +58,25 @@ def _sees(functions: Functions, name: str, node: cst.CSTNode) -> bool:
     if name.startswith("self.") or (scope is not None and name in functions.parameters(scope)):
         return functions.owner(scope) is not None if name.startswith("self.") else True
     line = program.line(node)
-    here = [program.line(each.statement) for each in functions.assigned(name, scope)]
-    if here:
-        return min(here) < line
-    top = [program.line(each.statement) for each in functions.assigned(name, None)]
+    lines = [program.line(assigned.statement) for assigned in functions.assigned(name, scope)]
+    if lines:
+        return min(lines) < line
+    top = [program.line(assigned.statement) for assigned in functions.assigned(name, None)]
     return bool(top) and scope is not None
 
 
 def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
     """Return the names that go through prepare(), and let loaders and the model of this file go through it too."""
     program = functions.program
-    found: set[str] = set()
-    calls_of = [each for each in functions.calls if dotted(each.func) == f"{name}.prepare"]
+    names: set[str] = set()
+    calls_of = [call for call in functions.calls if dotted(call.func) == f"{name}.prepare"]
     for call in calls_of:
-        found |= {dotted(each.value) or "" for each in call.args}
+        names |= {dotted(argument.value) or "" for argument in call.args}
         parent = program.parents.get(call)
         if isinstance(parent, cst.Assign):
             target = parent.targets[0].target
-            parts = [each.value for each in target.elements] if isinstance(target, cst.Tuple) else [target]
-            found |= {dotted(each) or "" for each in parts}
+            parts = [element.value for element in target.elements] if isinstance(target, cst.Tuple) else [target]
+            names |= {dotted(part) or "" for part in parts}
     loaders = {
         dotted(loop.loader): loop
         for loop in batch_loops(program, functions)
@@ -84,22 +84,22 @@ def _prepared(edits: Edits, functions: Functions, name: str) -> set[str]:
     }
     last = calls_of[-1] if calls_of else None
     for loader, loop in loaders.items():
-        if loader in found or loader is None or _made_by_prepare(functions, loader, loop.scope, name):
+        if loader in names or loader is None or _made_by_prepare(functions, loader, loop.scope, name):
             continue
         if last is None or not _extends(functions, last, loader):
             edits.ask(loop.loop, "ask-prepare", data=loader)
             continue
         _extend(edits, last, loader)
         edits.done(last, "do-prepare", what=loader)
-        found.add(loader)
-    return found
+        names.add(loader)
+    return names
 
 
 def _made_by_prepare(functions: Functions, loader: str, scope: cst.FunctionDef | None, name: str) -> bool:
-    made = list(functions.assigned(loader, scope)) or list(functions.assigned(loader, None))
+    assigned = list(functions.assigned(loader, scope)) or list(functions.assigned(loader, None))
     return any(
-        isinstance(each.value, cst.Call) and (dotted(each.value.func) or "").startswith(f"{name}.prepare")
-        for each in made
+        isinstance(assignment.value, cst.Call) and (dotted(assignment.value.func) or "").startswith(f"{name}.prepare")
+        for assignment in assigned
     ) or (scope is not None and loader in functions.parameters(scope))
 
 
@@ -110,24 +110,26 @@ def _extends(functions: Functions, call: cst.Call, loader: str) -> bool:
     if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
         return False
     target = parent.targets[0].target
-    names = [dotted(each.value) for each in target.elements] if isinstance(target, cst.Tuple) else [dotted(target)]
-    if len(names) != len(call.args) or any(each.star or each.keyword for each in call.args):
+    names = (
+        [dotted(element.value) for element in target.elements] if isinstance(target, cst.Tuple) else [dotted(target)]
+    )
+    if len(names) != len(call.args) or any(argument.star or argument.keyword for argument in call.args):
         return False
-    made = functions.assigned(loader, functions.scope(call))
+    assigned = functions.assigned(loader, functions.scope(call))
     block = program.parents[program.statement(call)]
-    return len(made) == 1 and all(
-        program.parents[program.statement(each.statement)] is block
-        and program.line(each.statement) < program.line(call)
-        for each in made
+    return len(assigned) == 1 and all(
+        program.parents[program.statement(assignment.statement)] is block
+        and program.line(assignment.statement) < program.line(call)
+        for assignment in assigned
     )
 
 
 def _extend(edits: Edits, call: cst.Call, name: str) -> None:
     assign = edits.program.parents[call]
     assert isinstance(assign, cst.Assign)
-    made = edits.expression(f"f({name})")
-    assert isinstance(made, cst.Call)
-    (extra,) = made.args
+    call_of_name = edits.expression(f"f({name})")
+    assert isinstance(call_of_name, cst.Call)
+    (extra,) = call_of_name.args
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
 
     def arguments(updated: cst.CSTNode) -> cst.CSTNode:
@@ -155,9 +157,9 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
     program = functions.program
     for loop in program.find(program.module, cst.For):
         value = iterated(loop)
-        made = [each for each, _ in functions.origins(value, functions.scope(loop))]
+        origins = [origin for origin, _ in functions.origins(value, functions.scope(loop))]
         shared = dotted(value) in prepared or any(
-            isinstance(each, cst.Call) and dotted(each.func) == f"{name}.prepare" for each in made
+            isinstance(origin, cst.Call) and dotted(origin.func) == f"{name}.prepare" for origin in origins
         )
         if shared and not functions.reaches(loop.body) and not _gathers(functions, loop.body):
             edits.ask(loop, "ask-gather", name=name)
@@ -167,7 +169,10 @@ def _loops(edits: Edits, functions: Functions, name: str, prepared: set[str]) ->
 
 def _gathers(functions: Functions, body: cst.CSTNode) -> bool:
     """Return whether results of all processes are collected below a node, also in what it calls."""
-    inside = [body, *(each for call in calls(functions.program, body) if (each := functions.target(call)) is not None)]
+    inside = [
+        body,
+        *(function for call in calls(functions.program, body) if (function := functions.target(call)) is not None),
+    ]
     return any(method(call) in GATHERS for node in inside for call in calls(functions.program, node))
 
 

@@ -28,7 +28,7 @@ _SAVES = frozenset({"chainer.serializers.save_npz", "chainer.serializers.save_hd
 
 def port_chainer(edits: Edits, functions: Functions) -> Literal["ported", "unknown"]:
     """Make the changes and ask the questions."""
-    optimizers = [each for each in functions.calls if _of(functions, each, "chainer.optimizers.")]
+    optimizers = [call for call in functions.calls if _of(functions, call, "chainer.optimizers.")]
     if not optimizers:
         edits.ask(None, "no-optimizer-chainer")
         return "unknown"
@@ -61,11 +61,11 @@ class _Chainer:
         self.trained: list[cst.Call] = []
         """The iterators of the training."""
         self.scattered: Scattered = {}
-        self._evaluators = {name for name, each in functions.classes.items() if self._derived(each)}
+        self._evaluators = {name for name, owner in functions.classes.items() if self._derived(owner)}
 
     def _derived(self, owner: cst.ClassDef) -> bool:
-        full = [self.functions.imports.full(each.value) for each in owner.bases]
-        return any(each.startswith("chainer.") and each.endswith(".Evaluator") for each in full)
+        full = [self.functions.imports.full(base.value) for base in owner.bases]
+        return any(name.startswith("chainer.") and name.endswith(".Evaluator") for name in full)
 
     def _last(self, call: cst.Call) -> str:
         """Return the last part of a name of Chainer that is called, "" for other calls."""
@@ -83,11 +83,11 @@ class _Chainer:
     # ---- data
     def data(self) -> None:
         """Give each process its share of the training data, and of what an Evaluator looks at."""
-        made = [each for each in self.functions.calls if self._last(each) in _ITERATORS]
-        if not any(self._repeats(each) for each in made):
+        iterators = [call for call in self.functions.calls if self._last(call) in _ITERATORS]
+        if not any(self._repeats(iterator) for iterator in iterators):
             self.edits.ask(self._first_optimizer(), "ask-chainer-iterator")
         done: set[tuple[str, object]] = set()
-        for call in made:
+        for call in iterators:
             if self._last(call) == "MultiprocessIterator":
                 self.edits.ask(call, "ask-multiprocess")
             trains = self._repeats(call)
@@ -101,12 +101,12 @@ class _Chainer:
                 self.edits.note(call, "note-evaluation")
 
     def _first_optimizer(self) -> cst.Call:
-        return next(each for each in self.functions.calls if _of(self.functions, each, "chainer.optimizers."))
+        return next(call for call in self.functions.calls if _of(self.functions, call, "chainer.optimizers."))
 
     def _repeats(self, call: cst.Call) -> bool | None:
         """Return whether an iterator goes on and on, as the one of a training does; None: not sure."""
-        given = argument(call, "repeat", 2)
-        return {"True": True, "False": False}.get(self.program.text(given.value)) if given is not None else True
+        repeat = argument(call, "repeat", 2)
+        return {"True": True, "False": False}.get(self.program.text(repeat.value)) if repeat is not None else True
 
     def _for_evaluator(self, call: cst.Call) -> bool:
         """Return whether an iterator goes to an Evaluator and nowhere else."""
@@ -117,11 +117,11 @@ class _Chainer:
             outer = self.program.parents.get(parent) if parent is not None else None
             return isinstance(outer, cst.Call) and self._evaluates(outer)
         used = [
-            self.program.parents.get(self.program.parents.get(each, each))
-            for each in self._uses(name, scope)
-            if self.program.line(each) > self.program.line(call)
+            self.program.parents.get(self.program.parents.get(use, use))
+            for use in self._uses(name, scope)
+            if self.program.line(use) > self.program.line(call)
         ]
-        return bool(used) and all(isinstance(each, cst.Call) and self._evaluates(each) for each in used)
+        return bool(used) and all(isinstance(use, cst.Call) and self._evaluates(use) for use in used)
 
     def _evaluates(self, call: cst.Call) -> bool:
         return self._last(call) == "Evaluator" or dotted(call.func) in self._evaluators
@@ -130,43 +130,43 @@ class _Chainer:
         """Return where a name is read in a function."""
         kind: type[cst.Name | cst.Attribute] = cst.Attribute if "." in name else cst.Name
         around: cst.CSTNode = scope if scope is not None else self.program.module
-        found: list[cst.BaseExpression] = []
-        for each in self.program.find(around, kind):
-            parent = self.program.parents.get(each)
-            keyword = isinstance(parent, cst.Arg) and parent.keyword is each
-            part = isinstance(parent, cst.Attribute) and parent.attr is each
-            if dotted(each) == name and not keyword and not part and not isinstance(parent, cst.AssignTarget):
-                found.append(each)
-        return found
+        uses: list[cst.BaseExpression] = []
+        for node in self.program.find(around, kind):
+            parent = self.program.parents.get(node)
+            keyword = isinstance(parent, cst.Arg) and parent.keyword is node
+            part = isinstance(parent, cst.Attribute) and parent.attr is node
+            if dotted(node) == name and not keyword and not part and not isinstance(parent, cst.AssignTarget):
+                uses.append(node)
+        return uses
 
     def _scatter(self, call: cst.Call, trains: bool, done: set[tuple[str, object]]) -> None:
         edits, functions, program = self.edits, self.functions, self.program
-        given, scope = argument(call, "dataset", 0), functions.scope(call)
-        name = dotted(given.value) if given is not None else None
+        dataset, scope = argument(call, "dataset", 0), functions.scope(call)
+        name = dotted(dataset.value) if dataset is not None else None
         local = name is not None and (
             bool(functions.assigned(name, scope)) or (scope is not None and name in functions.parameters(scope))
         )
         statement = self._lifted(call, scope)
         if name is None or not local or statement is None:
-            edits.ask(call, "ask-chainer-data", data=program.text(given.value) if given is not None else "?")
+            edits.ask(call, "ask-chainer-data", data=program.text(dataset.value) if dataset is not None else "?")
             return
         if not self.comm.sees(statement):
             edits.ask(call, "ask-chainer-comm", name=self.comm.name)
             return
         inside = set(program.walk(statement))
         lambdas = any(
-            isinstance(each, cst.Lambda)
-            for value, _ in functions.origins(cst.Name(name) if "." not in name else given.value, scope)  # type: ignore[union-attr]
-            for each in program.walk(value)
+            isinstance(node, cst.Lambda)
+            for value, _ in functions.origins(cst.Name(name) if "." not in name else dataset.value, scope)  # type: ignore[union-attr]
+            for node in program.walk(value)
         )
-        if lambdas or any(each.statement in inside for each in functions.assigned(name, scope)):
+        if lambdas or any(assignment.statement in inside for assignment in functions.assigned(name, scope)):
             edits.ask(call, "ask-chainer-data", data=name)
             return
         if (name, scope) in done:
             return
         done.add((name, scope))
-        later = [each for each in self._uses(name, scope) if program.line(each) > program.line(statement)]
-        other = [each for each in later if each not in inside and not self._counted(each) and not self._iterates(each)]
+        later = [use for use in self._uses(name, scope) if program.line(use) > program.line(statement)]
+        other = [use for use in later if use not in inside and not self._counted(use) and not self._iterates(use)]
         if other and not trains:
             edits.note(call, "note-evaluation")  # the whole of it is used again: every process keeps all of it
             return
@@ -191,15 +191,15 @@ class _Chainer:
     def _lifted(self, node: cst.CSTNode, scope: cst.FunctionDef | None) -> cst.CSTNode | None:
         """Return the statement of a function's own block that holds a node, also below `if __name__ == …`."""
         body: cst.CSTNode = scope.body if scope is not None else self.program.module
-        found = self.program.statement(node)
-        while self.program.parents.get(found) is not body:
-            outer = self.program.parents.get(self.program.parents.get(found, found))
+        statement = self.program.statement(node)
+        while self.program.parents.get(statement) is not body:
+            outer = self.program.parents.get(self.program.parents.get(statement, statement))
             if scope is None and isinstance(outer, cst.If) and "__name__" in self.program.text(outer.test):
-                return found
+                return statement
             if outer is None or isinstance(outer, cst.ClassDef):
                 return None
-            found = self.program.statement(outer)
-        return found
+            statement = self.program.statement(outer)
+        return statement
 
     # ---- extensions
     def evaluators(self) -> None:
@@ -234,16 +234,16 @@ class _Chainer:
     def _extends(self, call: cst.Call) -> bool:
         if method(call) != "extend" or not call.args or not isinstance(call.func, cst.Attribute):
             return False
-        made = [each for each, _ in self.functions.origins(call.func.value, self.functions.scope(call))]
-        trainer = any(isinstance(each, cst.Call) and self._last(each) == "Trainer" for each in made)
+        origins = [origin for origin, _ in self.functions.origins(call.func.value, self.functions.scope(call))]
+        trainer = any(isinstance(origin, cst.Call) and self._last(origin) == "Trainer" for origin in origins)
         first = call.args[0].value
         return trainer or (isinstance(first, cst.Call) and self._last(first) in _OF_ONE | _OF_ALL)
 
     def _extension(self, call: cst.Call) -> str | None:
         """Return who has an extension: `one` or `all` processes; None: not known."""
-        found = set()
+        owners = set()
         for value, _ in self.functions.origins(call.args[0].value, self.functions.scope(call)):
             last = self._last(value) if isinstance(value, cst.Call) else ""
             own = isinstance(value, cst.Call) and dotted(value.func) in self._evaluators
-            found.add("one" if last in _OF_ONE else "all" if last in _OF_ALL or own else None)
-        return found.pop() if len(found) == 1 else None
+            owners.add("one" if last in _OF_ONE else "all" if last in _OF_ALL or own else None)
+        return owners.pop() if len(owners) == 1 else None

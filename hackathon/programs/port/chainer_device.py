@@ -46,32 +46,32 @@ class Communicator:
 
     def _make(self) -> None:
         functions, program = self.functions, self.functions.program
-        made = [each for each in functions.calls if functions.imports.full(each.func) == "chainer.get_device"]
+        devices = [call for call in functions.calls if functions.imports.full(call.func) == "chainer.get_device"]
         for call in functions.calls:
             value = self._device(call)
             if value is not None:
                 self._number(value, call)
-        if made:
-            self._by_device(made)
+        if devices:
+            self._by_device(devices)
         elif self._options:
             self._by_option()
         else:
             moves = [
-                each for each in functions.calls
-                if method(each) == "to_gpu" or functions.imports.full(each.func) in _BY_NUMBER
+                call for call in functions.calls
+                if method(call) == "to_gpu" or functions.imports.full(call.func) in _BY_NUMBER
             ]  # fmt: skip
             tests = [
                 program.text(above.test)
-                for each in moves
-                for above in program.above(each)
+                for move in moves
+                for above in program.above(move)
                 if isinstance(above, cst.If | cst.IfExp)
             ]
             kind = '"naive"' if not moves else '"pure_nccl"'
-            if any("available" in each for each in tests):
+            if any("available" in test for test in tests):
                 chainer = self.head.imported("chainer", "import chainer")
                 kind = f'"pure_nccl" if {chainer}.backends.cuda.available else "naive"'
             text = f"{self.name} = {self.package}.create_communicator({kind})\n"
-            chosen = any(functions.imports.full(each.func) in _BY_NUMBER for each in moves)
+            chosen = any(functions.imports.full(move.func) in _BY_NUMBER for move in moves)
             if moves and not chosen:
                 chainer = self.head.imported("chainer", "import chainer")
                 use = f"{chainer}.backends.cuda.get_device_from_id({self.name}.intra_rank).use()\n"
@@ -93,12 +93,12 @@ class Communicator:
         if full in _BY_NUMBER or method(call) == "to_gpu":
             return call.args[0].value if call.args else None
         if last in ("StandardUpdater", "Evaluator") and full.startswith("chainer."):
-            found = argument(call, "device")
+            device = argument(call, "device")
         elif last == "concat_examples":
-            found = argument(call, "device", 1)
+            device = argument(call, "device", 1)
         else:
-            found = None
-        return found.value if found is not None else None
+            device = None
+        return device.value if device is not None else None
 
     def _number(self, value: cst.BaseExpression, call: cst.Call) -> None:
         """Sort what says which GPU: a fixed number, an option, no GPU, or something to ask about."""
@@ -110,13 +110,14 @@ class Communicator:
             return
         name = dotted(value)
         scope = functions.scope(call)
-        origins = [each for each, _ in functions.origins(value, scope)] if name is not None else []
-        if origins and all(isinstance(each, cst.Integer) or program.text(each) == "-1" for each in origins):
+        origins = [origin for origin, _ in functions.origins(value, scope)] if name is not None else []
+        if origins and all(isinstance(origin, cst.Integer) or program.text(origin) == "-1" for origin in origins):
             self._numbers += [
-                each for each in origins if isinstance(each, cst.Integer) and each not in self._numbers
+                origin for origin in origins if isinstance(origin, cst.Integer) and origin not in self._numbers
             ]  # fmt: skip
         elif origins and all(
-            isinstance(each, cst.Call) and functions.imports.full(each.func) == "chainer.get_device" for each in origins
+            isinstance(origin, cst.Call) and functions.imports.full(origin.func) == "chainer.get_device"
+            for origin in origins
         ):
             return
         elif name is not None and "." in name and self._parsed(name, scope) is not None and self._whole(name):
@@ -126,36 +127,36 @@ class Communicator:
 
     def _of_option(self, origins: list[cst.BaseExpression]) -> bool:
         """Return whether a name only hands an option on, which is set anew."""
-        found = [dotted(each) for each in origins]
-        return bool(found) and all(each in self._options for each in found)
+        names = [dotted(origin) for origin in origins]
+        return bool(names) and all(name in self._options for name in names)
 
     def _parsed(self, name: str, scope: Scope) -> cst.CSTNode | None:
         """Return the statement that reads the command line into `args` of `args.gpu`."""
         functions = self.functions
-        made = functions.assigned(name.split(".")[0], scope) or functions.assigned(name.split(".")[0], None)
-        for each in made if len(made) == 1 else ():
-            read = [value for value, _ in functions.origins(each.value, functions.scope(each.statement))]
+        assigned = functions.assigned(name.split(".")[0], scope) or functions.assigned(name.split(".")[0], None)
+        for assignment in assigned if len(assigned) == 1 else ():
+            read = [value for value, _ in functions.origins(assignment.value, functions.scope(assignment.statement))]
             if read and all(isinstance(value, cst.Call) and method(value) == "parse_args" for value in read):
-                return each.statement
+                return assignment.statement
         return None
 
     def _whole(self, name: str) -> bool:
         """Return whether an option is a whole number."""
-        wanted = name.split(".")[-1]
+        option = name.split(".")[-1]
         for call in self.functions.calls:
             if method(call) != "add_argument":
                 continue
             words = [
-                each.value.value.strip("'\"") for each in call.args
-                if each.keyword is None and isinstance(each.value, cst.SimpleString)
+                arg.value.value.strip("'\"") for arg in call.args
+                if arg.keyword is None and isinstance(arg.value, cst.SimpleString)
             ]  # fmt: skip
             dest = argument(call, "dest")
             names = {word.lstrip("-").replace("-", "_") for word in words if word.startswith("--")}
             if dest is not None:
                 names = {self.functions.program.text(dest.value).strip("'\"")}
-            if wanted in names:
+            if option in names:
                 kind, default = argument(call, "type"), argument(call, "default")
-                texts = [self.functions.program.text(each.value) if each else "" for each in (kind, default)]
+                texts = [self.functions.program.text(arg.value) if arg else "" for arg in (kind, default)]
                 return texts[0] == "int" and texts[1].lstrip("-").isdigit()
         return False
 
@@ -172,10 +173,10 @@ class Communicator:
         )
         self._after(statement, text)
 
-    def _by_device(self, made: list[cst.Call]) -> None:
+    def _by_device(self, devices: list[cst.Call]) -> None:
         """Make the communicator where the device has been chosen, and take the one of this process."""
         program = self.functions.program
-        call = made[0]
+        call = devices[0]
         parent = program.parents.get(call)
         target = dotted(parent.targets[0].target) if isinstance(parent, cst.Assign) else None
         text = program.text(call.args[0].value) if call.args else ""
@@ -183,7 +184,7 @@ class Communicator:
             text = f'{self.name} = {self.package}.create_communicator("naive")\n'
             self.head.block(text.rstrip("\n"))
             self.edits.done(call, "do-communicator", text, name=self.name)
-        elif len(made) > 1 or target is None:
+        elif len(devices) > 1 or target is None:
             self.head.block(f'{self.name} = {self.package}.create_communicator("naive")')
             self.edits.ask(call, "ask-chainer-device", text=program.text(call), name=self.name)
         else:

@@ -80,8 +80,8 @@ class Edits:
         replacement: str | None,
         values: dict[str, object],
     ) -> str | None:
-        shown = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
-        text = " ".join(message(f"port.{rule.replace('-', '_')}", **shown).split())
+        fields = {name: printable(value)[:120] if isinstance(value, str) else value for name, value in values.items()}
+        text = " ".join(message(f"port.{rule.replace('-', '_')}", **fields).split())
         line = self.program.line(node) if node is not None else 0
         finding = PortFinding(line, rule, kind, text, replacement)
         if finding in self.findings:
@@ -92,7 +92,7 @@ class Edits:
     def statements(self, text: str) -> list[Statement]:
         """Return statements from their text, in the program's own indentation."""
         module = cst.parse_module(text, self.program.module.config_for_parsing)
-        return [each for each in module.body if isinstance(each, Statement)]
+        return [statement for statement in module.body if isinstance(statement, Statement)]
 
     def expression(self, text: str) -> cst.BaseExpression:
         """Return an expression from its text."""
@@ -100,8 +100,8 @@ class Edits:
 
     def swap(self, node: cst.CSTNode, text: str) -> None:
         """Put another expression in the place of a node."""
-        made = self.expression(text)
-        self.replaced[node] = lambda _: made
+        expression = self.expression(text)
+        self.replaced[node] = lambda _: expression
 
     def change(self, node: cst.CSTNode, change: Callable[[cst.CSTNode], cst.CSTNode]) -> None:
         """Change a node, after what is changed in it already."""
@@ -111,27 +111,27 @@ class Edits:
     def wrap(self, node: cst.CSTNode, text: str) -> None:
         """Put an expression around a node: `{}` in the text is the node, with all that is changed in it."""
         outer = self.expression(text.replace("{}", _HOLE))
-        hole = next(each for each in self.program.find(outer, cst.Name) if each.value == _HOLE)
+        hole = next(name for name in self.program.find(outer, cst.Name) if name.value == _HOLE)
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
-            made = outer.deep_replace(hole, updated)
-            assert isinstance(made, cst.CSTNode)
-            return made
+            wrapped = outer.deep_replace(hole, updated)
+            assert isinstance(wrapped, cst.CSTNode)
+            return wrapped
 
         self.change(node, change)
 
     def put_argument(self, call: cst.Call, name: str, text: str) -> None:
         """Give a call a keyword argument, in the place of the one of this name."""
-        made = self.expression(f"f({name}={text})")
-        assert isinstance(made, cst.Call)
-        (extra,) = made.args
+        pattern = self.expression(f"f({name}={text})")
+        assert isinstance(pattern, cst.Call)
+        (extra,) = pattern.args
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
             assert isinstance(updated, cst.Call)
             args = list(updated.args)
-            for number, each in enumerate(args):
-                if each.keyword is not None and each.keyword.value == name:
-                    args[number] = each.with_changes(value=extra.value)
+            for number, argument in enumerate(args):
+                if argument.keyword is not None and argument.keyword.value == name:
+                    args[number] = argument.with_changes(value=extra.value)
                     return updated.with_changes(args=args)
             return updated.with_changes(args=with_argument(args, extra) if args else [extra])
 
@@ -215,8 +215,8 @@ class _Pass(cst.CSTTransformer):
     def _under(self, head: str, inner: list[Statement]) -> Statement:
         shell = self.edits.statements(f"{head}\n    pass\n")[0]
         leading = inner[0].leading_lines
-        kept = [inner[0].with_changes(leading_lines=()), *inner[1:]]
-        return shell.with_changes(leading_lines=leading, body=cst.IndentedBlock(body=kept))
+        body = [inner[0].with_changes(leading_lines=()), *inner[1:]]
+        return shell.with_changes(leading_lines=leading, body=cst.IndentedBlock(body=body))
 
 
 def _comment(text: str) -> cst.EmptyLine:

@@ -31,8 +31,8 @@ class Functions:
         self.program = program
         self.imports = imports
         self.all = list(program.find(program.module, cst.FunctionDef))
-        self.classes = {each.name.value: each for each in program.find(program.module, cst.ClassDef)}
-        self._owner = {each: self._class_around(each) for each in self.all}
+        self.classes = {owner.name.value: owner for owner in program.find(program.module, cst.ClassDef)}
+        self._owner = {function: self._class_around(function) for function in self.all}
         self.calls = list(calls(program, program.module))
         self._assigned: dict[str, list[tuple[Assigned, Scope]]] = {}
         for node in program.walk(program.module):
@@ -43,7 +43,7 @@ class Functions:
         for call, target in self._targets.items():
             if target is not None:
                 self.callers.setdefault(target, []).append(call)
-        self.backwards = [each for each in self.calls if self._is_backward(each)]
+        self.backwards = [call for call in self.calls if self._is_backward(call)]
         self.trains = self._training()
 
     def train_by(self, steps: list[cst.Call]) -> None:
@@ -56,16 +56,16 @@ class Functions:
         return method(call) == "backward" and dotted(call.func) != "super.backward"
 
     def _class_around(self, function: cst.FunctionDef) -> cst.ClassDef | None:
-        for each in self.program.above(function):
-            if isinstance(each, cst.FunctionDef):
+        for node in self.program.above(function):
+            if isinstance(node, cst.FunctionDef):
                 return None
-            if isinstance(each, cst.ClassDef):
-                return each
+            if isinstance(node, cst.ClassDef):
+                return node
         return None
 
     def scope(self, node: cst.CSTNode) -> Scope:
         """Return the function around a node."""
-        return next((each for each in self.program.above(node) if isinstance(each, cst.FunctionDef)), None)
+        return next((node for node in self.program.above(node) if isinstance(node, cst.FunctionDef)), None)
 
     def owner(self, scope: Scope) -> cst.ClassDef | None:
         """Return the class whose method a function is."""
@@ -78,27 +78,33 @@ class Functions:
     def _called(self, call: cst.Call) -> cst.FunctionDef | None:
         if isinstance(call.func, cst.Name):
             name = call.func.value
-            found = [each for each in self.all if each.name.value == name and self._owner[each] is None]
-            if not found and name in self.classes:
-                found = self._methods(self.classes[name], "__init__")
-            return found[0] if len(found) == 1 else None
+            functions = [
+                function for function in self.all if function.name.value == name and self._owner[function] is None
+            ]
+            if not functions and name in self.classes:
+                functions = self._methods(self.classes[name], "__init__")
+            return functions[0] if len(functions) == 1 else None
         if isinstance(call.func, cst.Attribute):
             owner = self._class_of(call.func.value)
-            found = self._methods(owner, call.func.attr.value) if owner is not None else []
-            return found[0] if len(found) == 1 else None
+            functions = self._methods(owner, call.func.attr.value) if owner is not None else []
+            return functions[0] if len(functions) == 1 else None
         return None
 
     def _methods(self, owner: cst.ClassDef, name: str) -> list[cst.FunctionDef]:
-        return [each for each in self.all if self._owner[each] is owner and each.name.value == name]
+        return [function for function in self.all if self._owner[function] is owner and function.name.value == name]
 
     def _class_of(self, receiver: cst.BaseExpression) -> cst.ClassDef | None:
         """Return the class of this program that an object has: `self`, `Trainer(…)`, or a name that is assigned one."""
         if isinstance(receiver, cst.Name) and receiver.value == "self":
             return self.owner(self.scope(receiver))
         if isinstance(receiver, cst.Name):
-            values = [each.value for each in self.assigned(receiver.value, self.scope(receiver)) if each.index is None]
-            found = {self._made(each) for each in values}
-            return found.pop() if len(found) == 1 else None
+            values = [
+                assignment.value
+                for assignment in self.assigned(receiver.value, self.scope(receiver))
+                if assignment.index is None
+            ]
+            classes = {self._made(value) for value in values}
+            return classes.pop() if len(classes) == 1 else None
         return self._made(receiver)
 
     def _made(self, value: cst.BaseExpression) -> cst.ClassDef | None:
@@ -107,54 +113,54 @@ class Functions:
         return None
 
     def _training(self) -> set[cst.FunctionDef]:
-        found = {scope for each in self.backwards if (scope := self.scope(each)) is not None}
+        functions = {scope for call in self.backwards if (scope := self.scope(call)) is not None}
         while True:
             more = {
                 scope
                 for call, target in self._targets.items()
-                if target in found and (scope := self.scope(call)) is not None
+                if target in functions and (scope := self.scope(call)) is not None
             }
-            if more <= found:
-                return found
-            found |= more
+            if more <= functions:
+                return functions
+            functions |= more
 
     def reaches(self, node: cst.CSTNode) -> list[cst.Call]:
         """Return the calls below a node that lead to a backward pass, or are one."""
         below = calls(self.program, node)
-        return [each for each in below if each in self.backwards or self._targets.get(each) in self.trains]
+        return [call for call in below if call in self.backwards or self._targets.get(call) in self.trains]
 
     def parameters(self, function: cst.FunctionDef) -> list[str]:
         """Return the names of a function's parameters in order, without `self`."""
-        names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+        names = [parameter.name.value for parameter in (*function.params.posonly_params, *function.params.params)]
         if self._owner.get(function) is not None:
             names = names[1:]
-        return names + [each.name.value for each in function.params.kwonly_params]
+        return names + [parameter.name.value for parameter in function.params.kwonly_params]
 
     def passed(self, call: cst.Call, function: cst.FunctionDef, name: str) -> cst.BaseExpression | None:
         """Return what a call passes for a parameter."""
         names = self.parameters(function)
-        found = argument(call, name, names.index(name) if name in names else None)
-        return found.value if found is not None else None
+        passed = argument(call, name, names.index(name) if name in names else None)
+        return passed.value if passed is not None else None
 
     def assigned(self, name: str, scope: Scope) -> list[Assigned]:
         """Return what a dotted name is assigned in a function; attributes of `self`: anywhere in the class."""
         owner = self.owner(scope) if name.startswith("self.") else None
         return [
-            each
-            for each, where in self._assigned.get(name, [])
-            if (self.owner(where) is owner if owner is not None else where is scope)
+            assigned
+            for assigned, origin_scope in self._assigned.get(name, [])
+            if (self.owner(origin_scope) is owner if owner is not None else origin_scope is scope)
         ]
 
     def _note(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression) -> None:
-        where = self.scope(node)
-        for target in [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]:
+        scope = self.scope(node)
+        for target in [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]:
             name = dotted(target)
             if name is not None:
-                self._assigned.setdefault(name, []).append((Assigned(node, value, None), where))
+                self._assigned.setdefault(name, []).append((Assigned(node, value, None), scope))
             for index, element in enumerate(target.elements if isinstance(target, cst.Tuple | cst.List) else ()):
                 name = dotted(element.value)
                 if name is not None:
-                    self._assigned.setdefault(name, []).append((self._element(node, value, index), where))
+                    self._assigned.setdefault(name, []).append((self._element(node, value, index), scope))
 
     def _element(self, node: cst.Assign | cst.AnnAssign, value: cst.BaseExpression, index: int) -> Assigned:
         if isinstance(value, cst.Tuple) and index < len(value.elements):
@@ -190,37 +196,37 @@ class Functions:
             return
         function = self.target(value) if isinstance(value, cst.Call) else None
         name = dotted(value)
-        what = function if function is not None and function.name.value != "__init__" else name
-        if what is None:
+        source = function if function is not None and function.name.value != "__init__" else name
+        if source is None:
             yield value, scope
             return
         # names that lead to each other in many ways are followed once, or again by a shorter way
-        if followed.get((what, scope, index), -1) >= depth:
+        if followed.get((source, scope, index), -1) >= depth:
             return
-        followed[what, scope, index] = depth
-        for given, there, element in self.before(what, scope, index):
-            yield from self._origins(given, there, element, depth - 1, followed)
+        followed[source, scope, index] = depth
+        for origin, origin_scope, element in self.before(source, scope, index):
+            yield from self._origins(origin, origin_scope, element, depth - 1, followed)
 
     def before(
-        self, what: str | cst.FunctionDef, scope: Scope, index: int | None
+        self, source: str | cst.FunctionDef, scope: Scope, index: int | None
     ) -> Iterator[tuple[cst.BaseExpression, Scope, int | None]]:
         """Yield what a name was given, or a function returns: value, its scope, which element of it."""
-        if isinstance(what, cst.FunctionDef):
-            for made in self.program.find(what, cst.Return):
-                if made.value is not None and self.scope(made) is what:
-                    yield made.value, what, index
+        if isinstance(source, cst.FunctionDef):
+            for returned in self.program.find(source, cst.Return):
+                if returned.value is not None and self.scope(returned) is source:
+                    yield returned.value, source, index
             return
-        there = self.assigned(what, scope)
-        if not there and scope is not None and what in self.parameters(scope):
+        assigned = self.assigned(source, scope)
+        if not assigned and scope is not None and source in self.parameters(scope):
             for call in self.callers.get(scope, []):
-                given = self.passed(call, scope, what)
-                if given is not None:
-                    yield given, self.scope(call), index
+                passed = self.passed(call, scope, source)
+                if passed is not None:
+                    yield passed, self.scope(call), index
             return
-        if not there and scope is not None:
-            there = self.assigned(what, None)
-        for each in there:
-            if dotted(each.value) != what:
-                deeper = each.index if each.index is not None else index
+        if not assigned and scope is not None:
+            assigned = self.assigned(source, None)
+        for assignment in assigned:
+            if dotted(assignment.value) != source:
+                deeper = assignment.index if assignment.index is not None else index
                 # of an attribute of `self`: where it is assigned, not where it is used
-                yield each.value, self.scope(each.statement), deeper
+                yield assignment.value, self.scope(assignment.statement), deeper

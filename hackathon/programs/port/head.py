@@ -36,8 +36,8 @@ class Head:
 
     def imported(self, full: str, line: str, short: str | None = None) -> str:
         """Return how the program names something, which is imported by `line` when it is not at the top already."""
-        for name, whole in self.functions.imports.names.items():
-            if whole == full and imported_first(self.functions, name):
+        for name, full_name in self.functions.imports.names.items():
+            if full_name == full and imported_first(self.functions, name):
                 return name
         plain = short or full.split(".")[-1]
         name = self.fresh(plain)
@@ -64,19 +64,19 @@ class Head:
     def first_of_ranks(self, output: Output) -> None:
         """Let rank 0 of the launcher print and save."""
         lines_of_one(self.edits, self.functions, f"{self.named('RANK')} == 0", output)
-        if any(each.rule in ("do-print", "do-save") for each in self.edits.findings):
+        if any(finding.rule in ("do-print", "do-save") for finding in self.edits.findings):
             self.of_launcher("RANK")
 
     def _os(self) -> str:
-        known = next((line for line in self._imports if line.startswith("import os")), None)
-        return known.split()[-1] if known is not None else self.imported("os", "import os")
+        line = next((line for line in self._imports if line.startswith("import os")), None)
+        return line.split()[-1] if line is not None else self.imported("os", "import os")
 
     def imported_together(self, module: str, names: tuple[str, ...]) -> list[str]:
         """Return how the program names what one line imports from a module."""
-        given = [self.fresh(name) for name in names]
-        parts = [name if short == name else f"{name} as {short}" for name, short in zip(names, given, strict=True)]
+        shorts = [self.fresh(name) for name in names]
+        parts = [name if short == name else f"{name} as {short}" for name, short in zip(names, shorts, strict=True)]
         self._imports.append(f"from {module} import {', '.join(parts)}")
-        return given
+        return shorts
 
     def definition(self, text: str) -> None:
         """Put a function behind the imports and constants."""
@@ -92,9 +92,9 @@ class Head:
         """Write all of it into the program; return the statement that it stands behind, or before."""
         lines = [*self._imports]
         if self._constants:
-            order = [each for each in _OF_LAUNCHER if each in self._constants]
-            lines += ["", *(f"{self._constants[each][0]} = {self._constants[each][1]}" for each in order)]
-        lines += [f"\n\n{each}" for each in self._definitions]
+            order = [name for name in _OF_LAUNCHER if name in self._constants]
+            lines += ["", *(f"{self._constants[name][0]} = {self._constants[name][1]}" for name in order)]
+        lines += [f"\n\n{definition}" for definition in self._definitions]
         apart = "\n\n" if self._definitions else "\n"
         if self._blocks:
             lines.append(apart + "\n".join(self._blocks))
@@ -105,7 +105,7 @@ class Head:
         number = imports_end(module)
         if number == 0 and not module.body:
             return None
-        place = module.body[max(number - 1, 0)]
+        anchor = module.body[max(number - 1, 0)]
         around = self.edits.after if number else self.edits.before
-        around.setdefault(place, [])[:0] = self.edits.statements(text)
-        return place
+        around.setdefault(anchor, [])[:0] = self.edits.statements(text)
+        return anchor

@@ -53,26 +53,26 @@ def port_to_horovod(keras: KerasProgram) -> None:
 
 def _optimizer(keras: KerasProgram, call: cst.Call, tf: str, hvd: str) -> None:
     edits, functions = keras.edits, keras.functions
-    given = argument(call, "optimizer", 0)
-    if any(each.star for each in call.args):
+    optimizer = argument(call, "optimizer", 0)
+    if any(arg.star for arg in call.args):
         edits.ask(call, "ask-compile")
         return
-    if given is None:
+    if optimizer is None:
         edits.put_argument(call, "optimizer", f'{hvd}.DistributedOptimizer({tf}.keras.optimizers.get("rmsprop"))')
         edits.done(call, "do-optimizer", what="rmsprop")
         return
-    made = [each for each, _ in functions.origins(given.value, functions.scope(call))]
-    if len(made) == 1 and isinstance(made[0], cst.SimpleString):
-        text = f"{hvd}.DistributedOptimizer({tf}.keras.optimizers.get({keras.program.text(made[0])}))"
-        edits.swap(given.value, text)
-        edits.done(call, "do-optimizer", text, what=keras.program.text(made[0]))
-    elif made and all(isinstance(each, cst.Call) and _makes_optimizer(keras, each) for each in made):
-        for each in made:
-            if each not in edits.replaced:
-                edits.wrap(each, f"{hvd}.DistributedOptimizer({{}})")
-                edits.done(each, "do-optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(each))
+    origins = [origin for origin, _ in functions.origins(optimizer.value, functions.scope(call))]
+    if len(origins) == 1 and isinstance(origins[0], cst.SimpleString):
+        text = f"{hvd}.DistributedOptimizer({tf}.keras.optimizers.get({keras.program.text(origins[0])}))"
+        edits.swap(optimizer.value, text)
+        edits.done(call, "do-optimizer", text, what=keras.program.text(origins[0]))
+    elif origins and all(isinstance(origin, cst.Call) and _makes_optimizer(keras, origin) for origin in origins):
+        for origin in origins:
+            if origin not in edits.replaced:
+                edits.wrap(origin, f"{hvd}.DistributedOptimizer({{}})")
+                edits.done(origin, "do-optimizer", f"{hvd}.DistributedOptimizer(…)", what=keras.program.text(origin))
     else:
-        edits.ask(call, "ask-keras-optimizer", what=keras.program.text(given.value))
+        edits.ask(call, "ask-keras-optimizer", what=keras.program.text(optimizer.value))
 
 
 def _makes_optimizer(keras: KerasProgram, call: cst.Call) -> bool:
@@ -89,8 +89,8 @@ def _fit(keras: KerasProgram, call: cst.Call, hvd: str, share: Shares) -> None:
     if arrays is None or x is None:
         edits.ask(call, "ask-keras-data", data=keras.program.text(x.value) if x is not None else "?")
     elif arrays:
-        for each in arrays:
-            share.array(each)
+        for array in arrays:
+            share.array(array)
     else:
         share.dataset(x.value, functions.scope(call))
     steps = argument(call, "steps_per_epoch")
@@ -110,64 +110,68 @@ def _callbacks(keras: KerasProgram, call: cst.Call, hvd: str) -> None:
     """Begin with Horovod's callbacks, and let rank 0 alone have those that write."""
     edits, program, scope = keras.edits, keras.program, keras.functions.scope(call)
     first = [f"{hvd}.callbacks.BroadcastGlobalVariablesCallback(0)", f"{hvd}.callbacks.MetricAverageCallback()"]
-    given = argument(call, "callbacks")
-    if given is None or program.text(given.value) == "None":
+    callbacks = argument(call, "callbacks")
+    if callbacks is None or program.text(callbacks.value) == "None":
         edits.put_argument(call, "callbacks", f"[{', '.join(first)}]")
         edits.done(call, "do-callbacks", ", ".join(first))
         return
-    made = keras.literal(given.value, scope)
-    if made is None or any(isinstance(each, cst.StarredElement) for each in made.elements):
-        edits.ask(call, "ask-callbacks", what=program.text(given.value))
+    callback_list = keras.literal(callbacks.value, scope)
+    if callback_list is None or any(isinstance(element, cst.StarredElement) for element in callback_list.elements):
+        edits.ask(call, "ask-callbacks", what=program.text(callbacks.value))
         return
-    if made in edits.replaced:
+    if callback_list in edits.replaced:
         return
-    kinds = [keras.kind_of_callback(each.value, scope) for each in made.elements]
-    unsure = next((each for each, kind in zip(made.elements, kinds, strict=True) if kind is None), None)
+    kinds = [keras.kind_of_callback(element.value, scope) for element in callback_list.elements]
+    unsure = next((element for element, kind in zip(callback_list.elements, kinds, strict=True) if kind is None), None)
     if unsure is not None:
         edits.ask(call, "ask-callback", what=program.text(unsure.value))
-    one = [program.text(each.value) for each, kind in zip(made.elements, kinds, strict=True) if kind == "one"]
+    of_one = [
+        program.text(element.value)
+        for element, kind in zip(callback_list.elements, kinds, strict=True)
+        if kind == "one"
+    ]
     every = [number for number, kind in enumerate(kinds) if kind != "one"]
-    added = [edits.expression(each) for each in first]
+    added = [edits.expression(text) for text in first]
 
     def change(updated: cst.CSTNode) -> cst.CSTNode:
         assert isinstance(updated, cst.List)
         return updated.with_changes(elements=_elements(updated, added, every))
 
-    edits.change(made, change)
-    if one:
-        edits.wrap(made, f"{{}} + ([{', '.join(one)}] if {hvd}.rank() == 0 else [])")
+    edits.change(callback_list, change)
+    if of_one:
+        edits.wrap(callback_list, f"{{}} + ([{', '.join(of_one)}] if {hvd}.rank() == 0 else [])")
     edits.done(call, "do-callbacks", ", ".join(first))
-    name = dotted(given.value)
-    for each in keras.functions.calls:
-        if method(each) not in ("append", "extend", "insert") or name is None or dotted(each.func) is None:
+    name = dotted(callbacks.value)
+    for addition in keras.functions.calls:
+        if method(addition) not in ("append", "extend", "insert") or name is None or dotted(addition.func) is None:
             continue
-        statement = program.statement(each)
-        if not isinstance(each.func, cst.Attribute) or dotted(each.func.value) != name or not each.args:
+        statement = program.statement(addition)
+        if not isinstance(addition.func, cst.Attribute) or dotted(addition.func.value) != name or not addition.args:
             continue
-        kind = keras.kind_of_callback(each.args[0].value, scope) if method(each) == "append" else None
+        kind = keras.kind_of_callback(addition.args[0].value, scope) if method(addition) == "append" else None
         if kind == "one" and isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1:
             edits.guarded.add(statement)
             edits.done(statement, "do-save", f"if {hvd}.rank() == 0:")
         elif kind != "all":
-            edits.ask(each, "ask-callback", what=program.text(each.args[0].value))
+            edits.ask(addition, "ask-callback", what=program.text(addition.args[0].value))
 
 
-def _elements(before: cst.List, added: list[cst.BaseExpression], kept: list[int]) -> list[cst.BaseElement]:
+def _elements(before: cst.List, added: list[cst.BaseExpression], kept_numbers: list[int]) -> list[cst.BaseElement]:
     """Return the elements of a list with others at its beginning, written as they were: one a line, or all in one."""
     old = list(before.elements)
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    between = next((each.comma for each in old[:-1] if isinstance(each.comma, cst.Comma)), plain)
+    between = next((element.comma for element in old[:-1] if isinstance(element.comma, cst.Comma)), plain)
     last = old[-1].comma if old else cst.MaybeSentinel.DEFAULT
-    made = [cst.Element(each) for each in added] + [old[each] for each in kept]
-    return [each.with_changes(comma=between) for each in made[:-1]] + [made[-1].with_changes(comma=last)]
+    elements = [cst.Element(element) for element in added] + [old[element] for element in kept_numbers]
+    return [element.with_changes(comma=between) for element in elements[:-1]] + [elements[-1].with_changes(comma=last)]
 
 
 def _reloads(keras: KerasProgram, hvd: str) -> None:
     """Ask where a file that rank 0 may just be writing is read: only its owner knows who comes there."""
-    after = min((keras.program.line(each) for each in keras.fits), default=0)
+    after = min((keras.program.line(fit) for fit in keras.fits), default=0)
     for call in keras.functions.calls:
         reads = method(call) == "load_weights" or keras_name(keras.functions, call.func) == "models.load_model"
         if reads and keras.program.line(call) > after and keras.functions.scope(call) in {
-            keras.functions.scope(each) for each in keras.fits
+            keras.functions.scope(fit) for fit in keras.fits
         }:  # fmt: skip
             keras.edits.ask(call, "ask-reload", barrier=f'{hvd}.allreduce(0, name="saved")')

@@ -39,25 +39,25 @@ class KerasProgram:
         self.edits = edits
         self.functions = functions
         self.program = functions.program
-        self.compiles = [each for each in functions.calls if self._compiles(each)]
-        compiled = {dotted(each.func.value) for each in self.compiles if isinstance(each.func, cst.Attribute)}
-        self.fits = [each for each in functions.calls if self._fits(each, compiled)]
+        self.compiles = [call for call in functions.calls if self._compiles(call)]
+        compiled = {dotted(call.func.value) for call in self.compiles if isinstance(call.func, cst.Attribute)}
+        self.fits = [call for call in functions.calls if self._fits(call, compiled)]
         self.tapes = [
-            each
-            for each in self.program.find(self.program.module, cst.With)
-            if any(self.is_tape(item.item) for item in each.items)
+            block
+            for block in self.program.find(self.program.module, cst.With)
+            if any(self.is_tape(item.item) for item in block.items)
         ]
 
     def _compiles(self, call: cst.Call) -> bool:
         if method(call) != "compile" or self.functions.imports.full(call.func).startswith("re."):
             return False
-        named = {each.keyword.value for each in call.args if each.keyword is not None}
+        named = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         return bool(named & {"optimizer", "loss", "metrics"}) or len(call.args) > 1
 
     def _fits(self, call: cst.Call, compiled: set[str | None]) -> bool:
         if method(call) != "fit" or not isinstance(call.func, cst.Attribute):
             return False
-        named = {each.keyword.value for each in call.args if each.keyword is not None}
+        named = {arg.keyword.value for arg in call.args if arg.keyword is not None}
         return bool(named & _FIT) or dotted(call.func.value) in compiled
 
     def is_tape(self, node: cst.BaseExpression) -> bool:
@@ -66,7 +66,7 @@ class KerasProgram:
 
     def plain(self, call: cst.Call) -> bool:
         """Return whether all arguments of `fit` are known, and those behind the fourth one by their names."""
-        return not any(each.star for each in call.args) and sum(each.keyword is None for each in call.args) <= 4
+        return not any(arg.star for arg in call.args) and sum(arg.keyword is None for arg in call.args) <= 4
 
     def bases(
         self, value: cst.BaseExpression, scope: Scope, depth: int = 2 * DEPTH
@@ -74,34 +74,34 @@ class KerasProgram:
         """Return what a data set begins with: the call below `.shuffle(…).batch(…)`, also through names."""
         if depth < 0:
             return [(value, scope)]
-        found: list[tuple[cst.BaseExpression, Scope]] = []
-        for each, where in self.functions.origins(value, scope):
-            below = each
+        bases: list[tuple[cst.BaseExpression, Scope]] = []
+        for origin, origin_scope in self.functions.origins(value, scope):
+            below = origin
             while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute) and not self._starts(below):
                 below = below.func.value
-            if below is not each and dotted(below) is not None and not isinstance(below, cst.Call):
-                deeper = [] if dotted(below) == dotted(value) else self.bases(below, where, depth - 1)
-                found += deeper or ([] if dotted(below) == dotted(value) else [(below, where)])
-            elif below is not each and self.functions.target(below) is not None:  # type: ignore[arg-type]
-                found += self.bases(below, where, depth - 1)
+            if below is not origin and dotted(below) is not None and not isinstance(below, cst.Call):
+                deeper = [] if dotted(below) == dotted(value) else self.bases(below, origin_scope, depth - 1)
+                bases += deeper or ([] if dotted(below) == dotted(value) else [(below, origin_scope)])
+            elif below is not origin and self.functions.target(below) is not None:  # type: ignore[arg-type]
+                bases += self.bases(below, origin_scope, depth - 1)
             else:
-                found.append((below, where))
-        return list(dict.fromkeys(found))
+                bases.append((below, origin_scope))
+        return list(dict.fromkeys(bases))
 
     def batched(self, value: cst.BaseExpression, scope: Scope, depth: int = DEPTH - 1) -> list[cst.Call]:
         """Return the calls of `.batch(…)` that make a data set."""
-        found: list[cst.Call] = []
+        batches: list[cst.Call] = []
         if depth < 0:
-            return found
-        for each, where in self.functions.origins(value, scope):
-            below = each
+            return batches
+        for origin, origin_scope in self.functions.origins(value, scope):
+            below = origin
             while isinstance(below, cst.Call) and isinstance(below.func, cst.Attribute):
                 if method(below) == "batch":
-                    found.append(below)
+                    batches.append(below)
                 below = below.func.value
-            if below is not each and dotted(below) not in (None, dotted(value)) and isinstance(below, cst.Name):
-                found += self.batched(below, where, depth - 1)
-        return list(dict.fromkeys(found))
+            if below is not origin and dotted(below) not in (None, dotted(value)) and isinstance(below, cst.Name):
+                batches += self.batched(below, origin_scope, depth - 1)
+        return list(dict.fromkeys(batches))
 
     def _starts(self, call: cst.Call) -> bool:
         full = self.functions.imports.full(call.func)
@@ -119,53 +119,53 @@ class KerasProgram:
 
     def arrays(self, call: cst.Call) -> list[cst.BaseExpression] | None:
         """Return the arrays that `fit` gets, [] where it gets a data set; None: not sure what they are."""
-        given = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
-        if given[0] is None:
+        arguments = [argument(call, "x", 0), argument(call, "y", 1), argument(call, "sample_weight")]
+        if arguments[0] is None:
             return None
-        if given[1] is None:
+        if arguments[1] is None:
             return []
-        values = [each.value for each in given if each is not None]
+        values = [arg.value for arg in arguments if arg is not None]
         for value in values:
-            whole = value.value if isinstance(value, cst.Subscript) else value
-            if dotted(whole) is None:
+            array = value.value if isinstance(value, cst.Subscript) else value
+            if dotted(array) is None:
                 return None
-            for each, _ in self.functions.origins(whole, self.functions.scope(call)):
-                if isinstance(each, cst.List | cst.Dict | cst.Tuple | cst.ListComp | cst.GeneratorExp):
+            for origin, _ in self.functions.origins(array, self.functions.scope(call)):
+                if isinstance(origin, cst.List | cst.Dict | cst.Tuple | cst.ListComp | cst.GeneratorExp):
                     return None
         return values
 
     # ---- callbacks
     def kind_of_callback(self, value: cst.BaseExpression, scope: Scope) -> Literal["one", "all"] | None:
         """Return who has a callback: one process or all; None: not sure."""
-        found: set[Literal["one", "all"] | None] = set()
-        for each, _ in self.functions.origins(value, scope):
-            name = (dotted(each.func) or "").rpartition(".")[2] if isinstance(each, cst.Call) else ""
+        owners: set[Literal["one", "all"] | None] = set()
+        for origin, _ in self.functions.origins(value, scope):
+            name = (dotted(origin.func) or "").rpartition(".")[2] if isinstance(origin, cst.Call) else ""
             own = self.functions.classes.get(name)
             if name in _OF_ONE:
-                found.add("one")
+                owners.add("one")
             elif name in _OF_ALL or (own is not None and "stop_training" not in self.program.text(own)):
-                found.add("all")
+                owners.add("all")
             else:
-                found.add(None)
-        return found.pop() if len(found) == 1 else None
+                owners.add(None)
+        return owners.pop() if len(owners) == 1 else None
 
     def literal(self, value: cst.BaseExpression, scope: Scope) -> cst.List | None:
         """Return the list that is written for an argument, or for the name that stands there."""
-        made = [each for each, _ in self.functions.origins(value, scope)]
-        return made[0] if len(made) == 1 and isinstance(made[0], cst.List) else None
+        origins = [origin for origin, _ in self.functions.origins(value, scope)]
+        return origins[0] if len(origins) == 1 and isinstance(origins[0], cst.List) else None
 
     def quiet(self, guard: str) -> None:
         """Let one process alone show progress of `fit`, `evaluate` and `predict`."""
-        said = None
+        first = None
         for call in self.functions.calls:
             name = method(call)
             if name not in ("fit", "evaluate", "predict") or (name == "fit" and call not in self.fits):
                 continue
             receiver = call.func.value if isinstance(call.func, cst.Attribute) else call.func
-            fitted = {dotted(each.func.value) for each in self.fits if isinstance(each.func, cst.Attribute)}
-            known = call in self.fits or dotted(receiver) in fitted or argument(call, "verbose") is not None
+            fitted = {dotted(fit.func.value) for fit in self.fits if isinstance(fit.func, cst.Attribute)}
+            is_keras = call in self.fits or dotted(receiver) in fitted or argument(call, "verbose") is not None
             alone = self.edits.guarded & {call, *self.program.above(call)}
-            if not known or not self.plain(call) or alone:
+            if not is_keras or not self.plain(call) or alone:
                 continue
             verbose = argument(call, "verbose")
             text = self.program.text(verbose.value) if verbose is not None else "1"
@@ -173,9 +173,9 @@ class KerasProgram:
                 continue
             text = f"({text})" if " if " in text else text
             self.edits.put_argument(call, "verbose", f"{text} if {guard} else 0")
-            said = said or call
-        if said is not None:
-            self.edits.done(said, "do-progress", f"verbose=… if {guard} else 0")
+            first = first or call
+        if first is not None:
+            self.edits.done(first, "do-progress", f"verbose=… if {guard} else 0")
 
     def output(self, harmless: frozenset[str]) -> Output:
         """Return what counts as output in Keras's programs."""
@@ -199,12 +199,12 @@ class KerasProgram:
                 self.edits.ask(call, "ask-train-on-batch")
             elif method(call) in ("fit_generator", "flow", "flow_from_directory", "flow_from_dataframe"):
                 self.edits.ask(call, "ask-keras-data", data=program.text(call.func))
-        for each in program.find(program.module, cst.SimpleString):
-            parent = program.parents.get(program.parents.get(program.parents.get(each, each), each))
-            if each.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
-                self.edits.ask(each, "ask-visible")
-            if each.value[1:-1] == "KERAS_BACKEND":
-                self.edits.ask(each, "ask-keras-3", what="KERAS_BACKEND")
+        for literal in program.find(program.module, cst.SimpleString):
+            parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
+            if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
+                self.edits.ask(literal, "ask-visible")
+            if literal.value[1:-1] == "KERAS_BACKEND":
+                self.edits.ask(literal, "ask-keras-3", what="KERAS_BACKEND")
 
 
 class Shares:
@@ -229,7 +229,9 @@ class Shares:
     def dataset(self, value: cst.BaseExpression, scope: Scope) -> bool:
         """Take a process's samples of what a data set begins with; False, and a question, where that is not sure."""
         bases = self.keras.bases(value, scope)
-        sure = bool(bases) and all(self.keras.is_slices(each) and self.keras.once(where) for each, where in bases)
+        sure = bool(bases) and all(
+            self.keras.is_slices(base) and self.keras.once(origin_scope) for base, origin_scope in bases
+        )
         if not sure:
             self.keras.edits.ask(value, "ask-keras-data", data=self.keras.program.text(value))
             return False
@@ -239,8 +241,8 @@ class Shares:
             f"    count = len(data) // {self.hvd}.size() * {self.hvd}.size()  # the same for all processes\n"
             f"    return data.take(count).shard({self.hvd}.size(), {self.hvd}.rank())"
         )
-        for each, _ in bases:
-            if each not in self.keras.edits.replaced:
-                self.keras.edits.wrap(each, f"{name}({{}})")
-                self.keras.edits.done(each, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
+        for base, _ in bases:
+            if base not in self.keras.edits.replaced:
+                self.keras.edits.wrap(base, f"{name}({{}})")
+                self.keras.edits.done(base, "do-sampler", f"{name}(…)", data=self.keras.program.text(value))
         return True

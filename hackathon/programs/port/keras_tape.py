@@ -15,23 +15,23 @@ def port_tapes(keras: KerasProgram, head: Head, hvd: str, share: Shares) -> dict
     Return the loops over batches, and whether each process has its share of the data there.
     """
     edits, functions, program = keras.edits, keras.functions, keras.program
-    gradients = [each for each in functions.calls if method(each) == "gradient"]
+    gradients = [call for call in functions.calls if method(call) == "gradient"]
     tape, item = keras.tapes[0], keras.tapes[0].items[0]
     name = dotted(item.asname.name) if item.asname is not None else None
     persistent = isinstance(item.item, cst.Call) and argument(item.item, "persistent", 0) is not None
     if len(keras.tapes) != 1 or len(gradients) != 1 or name is None or persistent:
         edits.ask(tape, "ask-tape")
         return {}
-    if any(gradients[0] is each for each in calls(program, tape.body)):
+    if any(gradients[0] is call for call in calls(program, tape.body)):
         edits.ask(tape, "ask-tape")
         return {}
     text = f"{name} = {hvd}.DistributedGradientTape({name})\n"
     edits.put_after(tape, text)
     edits.done(tape, "do-tape", text)
     functions.train_by(gradients)
-    loops = [each for each in program.find(program.module, cst.For) if functions.reaches(each.body)]
-    batches = [each for each in loops if not _counts(each) and not _holds(keras, each, loops)]
-    shared = {each: share.dataset(iterated(each), functions.scope(each)) for each in batches}
+    loops = [loop for loop in program.find(program.module, cst.For) if functions.reaches(loop.body)]
+    batches = [loop for loop in loops if not _counts(loop) and not _holds(keras, loop, loops)]
+    shared = {loop: share.dataset(iterated(loop), functions.scope(loop)) for loop in batches}
     if not batches:
         edits.ask(gradients[0], "ask-keras-data", data="?")
     _alike(keras, head, hvd, gradients[0], batches)
@@ -46,13 +46,13 @@ def _counts(loop: cst.For) -> bool:
 def _holds(keras: KerasProgram, loop: cst.For, loops: list[cst.For]) -> bool:
     """Return whether a loop holds the one over batches."""
     inside = set(keras.program.walk(loop.body))
-    return any(each in inside for each in loops)
+    return any(inner in inside for inner in loops)
 
 
 def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batches: list[cst.For]) -> None:
     """Send rank 0's weights and the optimizer's to all, once, behind the first step, when all of them are there."""
     edits, functions, program = keras.edits, keras.functions, keras.program
-    updates = [each for each in functions.calls if method(each) == "apply_gradients"]
+    updates = [call for call in functions.calls if method(call) == "apply_gradients"]
     scope = functions.scope(gradient)
     variables = gradient.args[1].value if len(gradient.args) > 1 else None
     model = variables.value if isinstance(variables, cst.Attribute) else None
@@ -62,7 +62,7 @@ def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batche
         return
     loop = batches[0]
     steps = functions.reaches(loop.body)
-    names = [_seen(keras, each, scope, steps[0]) for each in (model, optimizer)]
+    names = [_seen(keras, part, scope, steps[0]) for part in (model, optimizer)]
     statement = program.statement(steps[0])
     if None in names or len(steps) != 1 or program.parents.get(statement) is not loop.body:
         edits.ask(gradient, "ask-alike")
@@ -82,7 +82,7 @@ def _alike(keras: KerasProgram, head: Head, hvd: str, gradient: cst.Call, batche
         if program.parents.get(last) is not loop.body:
             edits.ask(gradient, "ask-alike")
             return
-    text = f"{helper}({', '.join(str(each) for each in names)})\n"
+    text = f"{helper}({', '.join(str(name) for name in names)})\n"
     edits.put_after(last, text)
     edits.done(last, "do-alike", text)
 
@@ -96,8 +96,8 @@ def _seen(keras: KerasProgram, node: cst.BaseExpression, scope: Scope, step: cst
     if functions.target(step) is not scope or scope is None:
         return None
     if name in functions.parameters(scope):
-        given = functions.passed(step, scope, name)
-        return dotted(given) if given is not None else None
+        passed = functions.passed(step, scope, name)
+        return dotted(passed) if passed is not None else None
     if name.startswith("self.") or functions.assigned(name, scope):
         return None
     inner = functions.assigned(name, functions.scope(step)) and functions.scope(scope) is not functions.scope(step)

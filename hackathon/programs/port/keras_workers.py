@@ -15,8 +15,8 @@ def port_to_workers(keras: KerasProgram) -> None:
     """Make all changes: TF_CONFIG and the strategy, the model in its scope, the batch of all processes."""
     edits, functions = keras.edits, keras.functions
     head = Head(edits, functions)
-    for each in keras.tapes:
-        edits.ask(each, "ask-tape-workers")
+    for tape in keras.tapes:
+        edits.ask(tape, "ask-tape-workers")
     tf = head.imported("tensorflow", "import tensorflow", "tf")
     os = head.imported("os", "import os")
     identity, tf_config = head.imported_together("hackathon_runtime", ("identity", "tf_config"))
@@ -47,8 +47,10 @@ def port_to_workers(keras: KerasProgram) -> None:
 
 def _model(keras: KerasProgram, call: cst.Call) -> bool:
     """Return whether a method is that of a model that is compiled or fitted."""
-    known = {dotted(each.func.value) for each in [*keras.compiles, *keras.fits] if isinstance(each.func, cst.Attribute)}
-    return isinstance(call.func, cst.Attribute) and dotted(call.func.value) in known
+    models = {
+        dotted(call.func.value) for call in [*keras.compiles, *keras.fits] if isinstance(call.func, cst.Attribute)
+    }
+    return isinstance(call.func, cst.Attribute) and dotted(call.func.value) in models
 
 
 def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
@@ -59,20 +61,20 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
     block = program.parents[statement]
     body = list(block.body) if isinstance(block, cst.Module | cst.IndentedBlock) else []
     last = body.index(statement)
-    made = [
-        number for number, each in enumerate(body[:last])
-        if any(dotted(target.target) == name for one in program.find(each, cst.Assign) for target in one.targets)
+    makers = [
+        number for number, line in enumerate(body[:last])
+        if any(dotted(target.target) == name for assign in program.find(line, cst.Assign) for target in assign.targets)
     ]  # fmt: skip
-    if name is None or not made or any(not isinstance(body[each], cst.SimpleStatementLine) for each in made):
+    if name is None or not makers or any(not isinstance(body[number], cst.SimpleStatementLine) for number in makers):
         edits.ask(call, "ask-workers-scope", model=name or "?", strategy=strategy)
         return
-    first = min(made)
+    first = min(makers)
     optimizer = argument(call, "optimizer", 0)
-    for value, where in functions.origins(optimizer.value, scope) if optimizer is not None else ():
+    for value, origin_scope in functions.origins(optimizer.value, scope) if optimizer is not None else ():
         own = program.statement(value)
-        if where is scope and isinstance(value, cst.Call) and own in body:
+        if origin_scope is scope and isinstance(value, cst.Call) and own in body:
             first = min(first, body.index(own))
-        elif where is not scope:
+        elif origin_scope is not scope:
             edits.ask(call, "ask-workers-scope", model=name, strategy=strategy)
             return
     returned = _returned(keras, name, scope)
@@ -89,7 +91,9 @@ def _scope(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
 def _returned(keras: KerasProgram, name: str, scope: Scope) -> bool:
     if scope is None or not keras.functions.callers.get(scope):
         return False
-    return any(each.value is not None and dotted(each.value) == name for each in keras.program.find(scope, cst.Return))
+    return any(
+        leaving.value is not None and dotted(leaving.value) == name for leaving in keras.program.find(scope, cst.Return)
+    )
 
 
 def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
@@ -104,11 +108,11 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         return
     size = f"{strategy}.num_replicas_in_sync"
     if arrays:
-        given = argument(call, "batch_size", 2)
-        if given is not None and given.keyword is None:
-            edits.wrap(given.value, f"({{}}) * {size}")
+        batch_size = argument(call, "batch_size", 2)
+        if batch_size is not None and batch_size.keyword is None:
+            edits.wrap(batch_size.value, f"({{}}) * {size}")
         else:
-            text = program.text(given.value) if given is not None else "32"
+            text = program.text(batch_size.value) if batch_size is not None else "32"
             edits.put_argument(
                 call, "batch_size", f"{text if text.isidentifier() or text.isdigit() else f'({text})'} * {size}"
             )
@@ -116,7 +120,11 @@ def _fit(keras: KerasProgram, call: cst.Call, strategy: str) -> None:
         return
     bases = keras.bases(x.value, functions.scope(call))
     batches = keras.batched(x.value, functions.scope(call))
-    if not bases or not all(keras.is_slices(each) and keras.once(where) for each, where in bases) or len(batches) != 1:
+    if (
+        not bases
+        or not all(keras.is_slices(base) and keras.once(origin_scope) for base, origin_scope in bases)
+        or len(batches) != 1
+    ):
         edits.ask(call, "ask-keras-data", data=program.text(x.value))
         return
     batch = argument(batches[0], "batch_size", 0)

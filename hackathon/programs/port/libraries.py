@@ -43,14 +43,14 @@ class Library:
     def uses(self, program: SingleGpuProgram, imports: Imports) -> list[cst.Call]:
         """Return the calls of its loop, also by a class of this program that is derived from the library's."""
         derived = {
-            each.name.value
-            for each in program.find(program.module, cst.ClassDef)
-            if any(imports.full(base.value).rpartition(".")[2] in self.calls for base in each.bases)
+            owner.name.value
+            for owner in program.find(program.module, cst.ClassDef)
+            if any(imports.full(base.value).rpartition(".")[2] in self.calls for base in owner.bases)
         }
         return [
-            each
-            for each in program.find(program.module, cst.Call)
-            if imports.full(each.func).rpartition(".")[2] in self.calls or dotted(each.func) in derived
+            call
+            for call in program.find(program.module, cst.Call)
+            if imports.full(call.func).rpartition(".")[2] in self.calls or dotted(call.func) in derived
         ]
 
 
@@ -86,7 +86,7 @@ def port_library(library: Library, edits: Edits, imports: Imports, target: Targe
 
 def _keras(edits: Edits, functions: Functions, target: Target) -> Status:
     keras = KerasProgram(edits, functions)
-    own = [each for each in functions.calls if method(each) in ("train_on_batch", "fit_generator")]
+    own = [call for call in functions.calls if method(call) in ("train_on_batch", "fit_generator")]
     if not keras.fits and not keras.tapes and not own:
         edits.ask(None, "no-loop-keras")
         return "unknown"

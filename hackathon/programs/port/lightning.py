@@ -21,31 +21,31 @@ _OUTPUT = Output()
 
 def port_lightning(edits: Edits, functions: Functions) -> Literal["ported", "distributed"]:
     """Give each Trainer the processes of the job, and each logged validation value its mean over them."""
-    trainers = [each for each in functions.calls if functions.imports.full(each.func) in TRAINERS]
-    for each in trainers:
-        if _distributed(edits, each):
-            edits.note(each, "distributed", framework="Lightning")
+    trainers = [call for call in functions.calls if functions.imports.full(call.func) in TRAINERS]
+    for trainer in trainers:
+        if _distributed(edits, trainer):
+            edits.note(trainer, "distributed", framework="Lightning")
             return "distributed"
     head = Head(edits, functions)
-    for each in functions.calls:
-        if functions.imports.full(each.func).endswith(".LightningCLI"):
-            edits.ask(each, "ask-library-cli")
-    for each in trainers:
-        _trainer(edits, each, head)
+    for trainer in functions.calls:
+        if functions.imports.full(trainer.func).endswith(".LightningCLI"):
+            edits.ask(trainer, "ask-library-cli")
+    for trainer in trainers:
+        _trainer(edits, trainer, head)
     _logged(edits, functions)
     _data(edits, functions)
     head.first_of_ranks(_OUTPUT)
-    place = head.put()
-    if place is not None:
-        edits.done(place, "do-launcher")
+    start = head.put()
+    if start is not None:
+        edits.done(start, "do-launcher")
     return "ported"
 
 
 def _distributed(edits: Edits, call: cst.Call) -> bool:
     """Return whether a Trainer is told of several processes already."""
     devices = argument(call, "devices")
-    told = argument(call, "strategy") is not None or argument(call, "num_nodes") is not None
-    return devices is not None and told and _kind(edits, devices.value) == "other"
+    spread = argument(call, "strategy") is not None or argument(call, "num_nodes") is not None
+    return devices is not None and spread and _kind(edits, devices.value) == "other"
 
 
 def _kind(edits: Edits, value: cst.BaseExpression) -> Literal["one", "all", "fixed", "other"]:
@@ -60,7 +60,7 @@ def _kind(edits: Edits, value: cst.BaseExpression) -> Literal["one", "all", "fix
 
 
 def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
-    if any(each.star for each in call.args):
+    if any(arg.star for arg in call.args):
         edits.ask(call, "ask-library-options")
         return
     for name in ("gpus", "tpu_cores", "num_processes", "auto_select_gpus"):
@@ -76,16 +76,16 @@ def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
     if nodes is not None and edits.program.text(nodes.value) != "1":
         edits.ask(call, "ask-library-devices", argument=edits.program.text(nodes).rstrip(", "))
         return
-    given = edits.program.text(strategy.value).strip("'\"") if strategy is not None else "auto"
-    if given in ("dp", "ddp_spawn", "ddp_notebook", "ddp_fork") or (kind == "one" and given not in ("auto", "None")):
-        edits.ask(call, "ask-library-devices", argument=f"strategy={given}")
+    chosen = edits.program.text(strategy.value).strip("'\"") if strategy is not None else "auto"
+    if chosen in ("dp", "ddp_spawn", "ddp_notebook", "ddp_fork") or (kind == "one" and chosen not in ("auto", "None")):
+        edits.ask(call, "ask-library-devices", argument=f"strategy={chosen}")
         return
     world, local = head.of_launcher("WORLD_SIZE"), head.of_launcher("LOCAL_WORLD_SIZE")
     values = {
         "devices": local if kind == "one" else f'{local} if {world} > 1 else "auto"',
         "num_nodes": f"{world} // {local}",
     }
-    if given in ("auto", "None"):
+    if chosen in ("auto", "None"):
         values["strategy"] = f'"ddp" if {world} > 1 else "auto"'
     for name, value in values.items():
         edits.put_argument(call, name, value)
@@ -94,13 +94,17 @@ def _trainer(edits: Edits, call: cst.Call, head: Head) -> None:
 
 def _logged(edits: Edits, functions: Functions) -> None:
     """Average what validation and test log; metrics of torchmetrics do that by themselves."""
-    waiting = [each for each in functions.all if each.name.value in _CHECKS and functions.owner(each) is not None]
-    seen: set[cst.FunctionDef] = set()
+    waiting = [
+        function
+        for function in functions.all
+        if function.name.value in _CHECKS and functions.owner(function) is not None
+    ]
+    visited: set[cst.FunctionDef] = set()
     while waiting:
         scope = waiting.pop()
-        if scope in seen:
+        if scope in visited:
             continue
-        seen.add(scope)
+        visited.add(scope)
         for call in functions.program.find(scope, cst.Call):
             target = functions.target(call)
             if target is not None:
@@ -109,7 +113,7 @@ def _logged(edits: Edits, functions: Functions) -> None:
                 continue
             if any(argument(call, name) is not None for name in ("sync_dist", "rank_zero_only")):
                 continue
-            if any(each.star for each in call.args):
+            if any(arg.star for arg in call.args):
                 edits.ask(call, "ask-library-log", call=functions.program.text(call))
             elif not _own_metric(functions, call):
                 edits.put_argument(call, "sync_dist", "True")
@@ -121,15 +125,19 @@ def _own_metric(functions: Functions, call: cst.Call) -> bool:
     name = dotted(value.value) if value is not None else None
     if name is None or not name.startswith("self."):
         return False
-    made = functions.assigned(name, functions.scope(call))
-    calls_of = [functions.imports.full(each.value.func) for each in made if isinstance(each.value, cst.Call)]
-    return any(each.startswith("torchmetrics.") for each in calls_of)
+    assigned = functions.assigned(name, functions.scope(call))
+    calls_of = [
+        functions.imports.full(assignment.value.func)
+        for assignment in assigned
+        if isinstance(assignment.value, cst.Call)
+    ]
+    return any(maker.startswith("torchmetrics.") for maker in calls_of)
 
 
 def _data(edits: Edits, functions: Functions) -> None:
-    for each in functions.classes.values():
-        if any((dotted(base.value) or "").rpartition(".")[2] == "IterableDataset" for base in each.bases):
-            edits.ask(each, "ask-iterable")
+    for owner in functions.classes.values():
+        if any((dotted(base.value) or "").rpartition(".")[2] == "IterableDataset" for base in owner.bases):
+            edits.ask(owner, "ask-iterable")
     for call in functions.calls:
         full = functions.imports.full(call.func)
         scope = functions.scope(call)

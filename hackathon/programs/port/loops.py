@@ -54,7 +54,7 @@ def iterated(loop: cst.For) -> cst.BaseExpression:
 
 def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLoop]:
     """Return the loops over batches that train, in the order of the text."""
-    found = []
+    loops = []
     for loop in program.find(program.module, cst.For):
         if not functions.reaches(loop.body):
             continue
@@ -63,22 +63,22 @@ def batch_loops(program: SingleGpuProgram, functions: Functions) -> list[BatchLo
             sources: tuple[cst.Call, ...] = (value,)  # type: ignore[assignment]
         else:
             origins = functions.origins(value, scope)
-            made = [each for each, _ in origins if is_loader(functions, each)]
-            sources = tuple(dict.fromkeys(made))  # type: ignore[arg-type]
+            loaders = [origin for origin, _ in origins if is_loader(functions, origin)]
+            sources = tuple(dict.fromkeys(loaders))  # type: ignore[arg-type]
         if sources or not _counts(value, functions, loop):
-            found.append(BatchLoop(loop, value, scope, sources))
-    return found
+            loops.append(BatchLoop(loop, value, scope, sources))
+    return loops
 
 
 def _counts(value: cst.BaseExpression, functions: Functions, loop: cst.For) -> bool:
     """Return whether a loop only counts, around the loop over batches: over epochs, folds, settings."""
-    inner = [each for each in functions.program.find(loop.body, cst.For) if functions.reaches(each.body)]
-    through = [functions.target(each) for each in functions.reaches(loop.body)]
+    inner = [loop for loop in functions.program.find(loop.body, cst.For) if functions.reaches(loop.body)]
+    through = [functions.target(call) for call in functions.reaches(loop.body)]
     deeper = any(
-        functions.reaches(each.body)
+        functions.reaches(loop.body)
         for function in through
         if function is not None
-        for each in functions.program.find(function, cst.For)
+        for loop in functions.program.find(function, cst.For)
     )
     return bool(inner) or deeper
 
@@ -91,48 +91,48 @@ def epoch_place(functions: Functions, loop: BatchLoop) -> list[EpochPlace]:
 
 def _climb(functions: Functions, node: cst.CSTNode, scope: Scope, loader: str, depth: int) -> list[EpochPlace]:
     child = node
-    for each in functions.program.above(node):
-        if isinstance(each, cst.FunctionDef):
+    for outer in functions.program.above(node):
+        if isinstance(outer, cst.FunctionDef):
             break
-        if isinstance(each, cst.While):
-            return [EpochPlace("while", each)]
-        if isinstance(each, cst.For) and functions.program.parents.get(child) is each:
+        if isinstance(outer, cst.While):
+            return [EpochPlace("while", outer)]
+        if isinstance(outer, cst.For) and functions.program.parents.get(child) is outer:
             # the batches may be the inner loop of several: the sampler counts the innermost
-            target = each.target
+            target = outer.target
             if isinstance(target, cst.Tuple) and target.elements:
                 target = target.elements[0].value  # type: ignore[assignment]
             if isinstance(target, cst.Name):
-                return [EpochPlace("for", _direct(functions, each, node), target.value, loader)]
-            return [EpochPlace("while", each)]
-        child = each
-    places: list[EpochPlace] = []
+                return [EpochPlace("for", _direct(functions, outer, node), target.value, loader)]
+            return [EpochPlace("while", outer)]
+        child = outer
+    epochs: list[EpochPlace] = []
     if scope is not None and depth > 0:
         for call in functions.callers.get(scope, []):
-            there = functions.scope(call)
-            places += _climb(functions, call, there, _outside(functions, call, scope, loader), depth - 1)
-    return places or [EpochPlace("once")]
+            caller = functions.scope(call)
+            epochs += _climb(functions, call, caller, _outside(functions, call, scope, loader), depth - 1)
+    return epochs or [EpochPlace("once")]
 
 
 def _direct(functions: Functions, loop: cst.For, node: cst.CSTNode) -> cst.CSTNode:
     """Return the statement in the loop's own body that holds a node."""
     inside = node
-    for each in functions.program.above(node):
-        if each is loop.body:
+    for outer in functions.program.above(node):
+        if outer is loop.body:
             return inside
-        inside = each
+        inside = outer
     return functions.program.statement(node)
 
 
 def _outside(functions: Functions, call: cst.Call, scope: cst.FunctionDef, loader: str) -> str:
     """Return how a caller names the DataLoader of a function, "" when it does not."""
-    first, dot, rest = loader.partition(".")
+    first, dot, attribute = loader.partition(".")
     if first in functions.parameters(scope):
-        given = functions.passed(call, scope, first)
-        name = dotted(given) if given is not None else None
-        return f"{name}{dot}{rest}" if name else ""
+        passed = functions.passed(call, scope, first)
+        name = dotted(passed) if passed is not None else None
+        return f"{name}{dot}{attribute}" if name else ""
     if first == "self" and isinstance(call.func, cst.Attribute):
         receiver = dotted(call.func.value)
-        return f"{receiver}{dot}{rest}" if receiver and method(call) else ""
+        return f"{receiver}{dot}{attribute}" if receiver and method(call) else ""
     if functions.assigned(loader, scope):
         return ""  # made inside: its caller does not see it
     return loader

@@ -30,40 +30,40 @@ class Imports:
         """All modules that are imported, as they are written."""
         for node in program.find(program.module, cst.Import):
             for alias in node.names:
-                whole = dotted(alias.name) or ""
-                self.modules.add(whole)
+                full = dotted(alias.name) or ""
+                self.modules.add(full)
                 short = dotted(alias.asname.name) if alias.asname else None
-                self.names[short or whole.split(".")[0]] = whole if short else whole.split(".")[0]
-        for each in program.find(program.module, cst.ImportFrom):
-            origin = dotted(each.module) if each.module is not None and not each.relative else None
+                self.names[short or full.split(".")[0]] = full if short else full.split(".")[0]
+        for statement in program.find(program.module, cst.ImportFrom):
+            origin = dotted(statement.module) if statement.module is not None and not statement.relative else None
             if origin is None:
                 continue
             self.modules.add(origin)
-            for alias in () if isinstance(each.names, cst.ImportStar) else each.names:
+            for alias in () if isinstance(statement.names, cst.ImportStar) else statement.names:
                 name = dotted(alias.name) or ""
                 short = dotted(alias.asname.name) if alias.asname else None
                 self.names[short or name] = f"{origin}.{name}"
 
     def uses(self, *packages: str) -> bool:
         """Return whether a package or something below it is imported."""
-        return any(name == each or name.startswith(f"{each}.") for name in self.modules for each in packages)
+        return any(name == package or name.startswith(f"{package}.") for name in self.modules for package in packages)
 
     def full(self, node: cst.BaseExpression) -> str:
         """Return the full dotted name that an expression stands for, "" when it is none."""
         name = dotted(node)
         if name is None:
             return ""
-        first, dot, rest = name.partition(".")
-        return f"{self.names.get(first, first)}{dot}{rest}"
+        first, dot, attribute = name.partition(".")
+        return f"{self.names.get(first, first)}{dot}{attribute}"
 
 
 def argument(call: cst.Call, name: str, position: int | None = None) -> cst.Arg | None:
     """Return an argument of a call by its keyword or position."""
-    for each in call.args:
-        if each.keyword is not None and each.keyword.value == name:
-            return each
-    plain = [each for each in call.args if each.keyword is None]
-    if position is not None and position < len(plain) and not any(each.star for each in plain[: position + 1]):
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == name:
+            return arg
+    plain = [arg for arg in call.args if arg.keyword is None]
+    if position is not None and position < len(plain) and not any(arg.star for arg in plain[: position + 1]):
         return plain[position]
     return None
 
@@ -80,23 +80,23 @@ def method(call: cst.Call) -> str | None:
 
 def pure(program: SingleGpuProgram, node: cst.CSTNode) -> bool:
     """Return whether to evaluate an expression a second time, or not at all, makes no difference."""
-    for each in program.walk(node):
-        if isinstance(each, cst.Call) and not (isinstance(each.func, cst.Name) and each.func.value in _PURE_CALLS):
+    for part in program.walk(node):
+        if isinstance(part, cst.Call) and not (isinstance(part.func, cst.Name) and part.func.value in _PURE_CALLS):
             return False
-        if isinstance(each, cst.Await | cst.Yield | cst.NamedExpr):
+        if isinstance(part, cst.Await | cst.Yield | cst.NamedExpr):
             return False
     return True
 
 
-def same(program: SingleGpuProgram, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+def same(program: SingleGpuProgram, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Return whether two expressions have the same text."""
-    return program.text(one) == program.text(other)
+    return program.text(node) == program.text(other)
 
 
 def with_argument(args: list[cst.Arg], extra: cst.Arg) -> list[cst.Arg]:
     """Put an argument behind the others, written as they are: one a line, with a comma at the end."""
     last = args[-1]
-    between = next((each.comma for each in args[:-1] if isinstance(each.comma, cst.Comma)), None)
+    between = next((arg.comma for arg in args[:-1] if isinstance(arg.comma, cst.Comma)), None)
     plain = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     trailing = last.comma
     args[-1] = last.with_changes(comma=between if between is not None else plain)

@@ -71,26 +71,26 @@ def lines_of_one(edits: Edits, functions: Functions, guard: str, output: Output)
     for node in program.walk(program.module):
         if not isinstance(node, cst.SimpleStatementLine | cst.SimpleStatementSuite) or node in inside:
             continue
-        told = [kind_of_output(functions, each, output) for each in node.body]
-        if not any(told) or _guarded(functions, node):
+        kinds = [kind_of_output(functions, part, output) for part in node.body]
+        if not any(kinds) or _guarded(functions, node):
             continue
         if output.sees is not None and not output.sees(node):
-            if told != ["prints"]:
+            if kinds != ["prints"]:
                 edits.ask(node, "ask-save", guard=guard)
             continue
         unsafe = None
-        if set(told) != {"one"}:
-            unsafe = next((each for each in calls(program, node) if not _harmless(functions, each, output)), None)
-        if unsafe is not None or not all(told):
+        if set(kinds) != {"one"}:
+            unsafe = next((call for call in calls(program, node) if not _harmless(functions, call, output)), None)
+        if unsafe is not None or not all(kinds):
             edits.ask(node, "ask-output", call=program.text(unsafe.func) if unsafe is not None else "?")
             continue
         if isinstance(node, cst.SimpleStatementSuite):
             _suite(edits, node)
         else:
             edits.guarded.add(node)
-        if "saves" in told:
+        if "saves" in kinds:
             saved = saved or node
-        elif "one" in told:
+        elif "one" in kinds:
             reported = reported or node
         else:
             printed = printed or node
@@ -107,14 +107,14 @@ def _writes_file(functions: Functions, block: cst.With, output: Output) -> bool:
     """Return whether a block writes a file, and does nothing that other processes have a part in."""
     program = functions.program
     opened = [item.item for item in block.items if isinstance(item.item, cst.Call)]
-    if len(opened) != len(block.items) or not all(opens_to_write(functions, each) for each in opened):
+    if len(opened) != len(block.items) or not all(opens_to_write(functions, call) for call in opened):
         return False
     if output.sees is not None and not output.sees(block):
         return False
     assigns = any(True for _ in program.find(block.body, cst.AssignTarget))
-    leaves = any(isinstance(each, cst.Return | cst.Yield | cst.Break) for each in program.walk(block.body))
-    known = (_harmless(functions, each, output) or method(each) in _OF_FILES for each in calls(program, block))
-    return not assigns and not leaves and all(known)
+    leaves = any(isinstance(node, cst.Return | cst.Yield | cst.Break) for node in program.walk(block.body))
+    allowed = (_harmless(functions, call, output) or method(call) in _OF_FILES for call in calls(program, block))
+    return not assigns and not leaves and all(allowed)
 
 
 def opens_to_write(functions: Functions, call: cst.Call) -> bool:
@@ -136,7 +136,7 @@ def _ask_files(edits: Edits, functions: Functions, inside: set[cst.CSTNode], out
 
 def _guarded(functions: Functions, node: cst.CSTNode) -> bool:
     """Return whether a line is one process's already."""
-    tests = (each.test for each in functions.program.above(node) if isinstance(each, cst.If))
+    tests = (outer.test for outer in functions.program.above(node) if isinstance(outer, cst.If))
     names = [name.lower() for test in tests for name in _names(functions, test)]
     return any(_RANK.fullmatch(name) or any(part in name for part in _ONE) for name in names)
 

@@ -42,23 +42,23 @@ class Ported:
     @property
     def sure(self) -> bool:
         """Whether nothing is left to ask."""
-        return self.status != "unknown" and not any(each.kind == "question" for each in self.findings)
+        return self.status != "unknown" and not any(finding.kind == "question" for finding in self.findings)
 
     @property
     def launcher(self) -> str:
         """What starts the program in several processes."""
-        asks_mpi = self.framework == "chainer" or any(each.rule == "do-workers" for each in self.findings)
+        asks_mpi = self.framework == "chainer" or any(finding.rule == "do-workers" for finding in self.findings)
         return "mpirun" if asks_mpi else "horovodrun" if self.framework == "keras" else "torchrun"
 
     def diff(self) -> str:
         """Return the changes as a unified diff."""
-        old, new = (each.decode(self.encoding, "surrogateescape") for each in (self.before, self.after))
+        old, new = (source.decode(self.encoding, "surrogateescape") for source in (self.before, self.after))
         lines = difflib.unified_diff(_lines(old), _lines(new), self.name, ported_name(self.name))
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
     def as_json(self) -> dict[str, object]:
         """Return it in the shape that all findings share, with the diff."""
-        findings = [each.as_json() for each in self.findings]
+        findings = [finding.as_json() for finding in self.findings]
         return {
             "path": self.name, "dialect": self.framework or None, "findings": findings, "status": self.status,
             "sure": self.sure, "diff": self.diff().encode("utf-8", "replace").decode("utf-8"),
@@ -67,7 +67,7 @@ class Ported:
 
 def _lines(text: str) -> list[str]:
     """Return lines with their ends; only a line feed ends one, as for `patch`."""
-    return [f"{line}\n" for line in text.split("\n")[:-1]] + [each for each in [text.split("\n")[-1]] if each]
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + [last for last in [text.split("\n")[-1]] if last]
 
 
 def ported_name(name: str) -> str:
@@ -84,7 +84,7 @@ def port(program: SingleGpuProgram, target: Target = "horovod") -> Ported:
     imports, edits = Imports(program), Edits(program)
     framework, status = _port(program, imports, edits, target)
     after = edits.made()
-    findings = tuple(sorted(edits.findings, key=lambda each: (each.line, each.rule)))
+    findings = tuple(sorted(edits.findings, key=lambda finding: (finding.line, finding.rule)))
     return Ported(program.name, framework, status, program.raw, after, findings, program.module.encoding)
 
 
@@ -92,15 +92,15 @@ def _port(
     program: SingleGpuProgram, imports: Imports, edits: Edits, target: Target
 ) -> tuple[str, Literal["ported", "distributed", "unknown"]]:
     for call in program.find(program.module, cst.Call):
-        known = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
-        if known is not None:
-            edits.note(call, "distributed", framework=known)
-            return known.lower(), "distributed"
+        framework = _DISTRIBUTED.get(imports.full(call.func).replace("tf.", "tensorflow.", 1))
+        if framework is not None:
+            edits.note(call, "distributed", framework=framework)
+            return framework.lower(), "distributed"
     for package, name in (("chainermn", "ChainerMN"), ("horovod", "Horovod")):
         if imports.uses(package):  # it is joined in another file
             edits.note(None, "distributed", framework=name)
             return name.lower(), "distributed"
-    own = any(method(each) == "backward" for each in program.find(program.module, cst.Call))
+    own = any(method(call) == "backward" for call in program.find(program.module, cst.Call))
     for library in LIBRARIES:
         if library.name == "keras" and own and imports.uses("torch"):
             continue  # TensorFlow for its board or its data, beside a loop of PyTorch

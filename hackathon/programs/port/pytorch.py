@@ -41,13 +41,13 @@ def port_pytorch(edits: Edits, imports: Imports) -> bool:
 def _started(functions: Functions) -> bool:
     """Return whether the module itself leads to a backward pass."""
     return any(
-        functions.scope(each) is None and not _in_class(functions, each)
-        for each in functions.calls
-        if each in functions.backwards or functions.target(each) in functions.trains
+        functions.scope(call) is None and not _in_class(functions, call)
+        for call in functions.calls
+        if call in functions.backwards or functions.target(call) in functions.trains
     )
 
 
 def _in_class(functions: Functions, node: object) -> bool:
     import libcst as cst
 
-    return any(isinstance(each, cst.ClassDef) for each in functions.program.above(node))  # type: ignore[arg-type]
+    return any(isinstance(outer, cst.ClassDef) for outer in functions.program.above(node))  # type: ignore[arg-type]

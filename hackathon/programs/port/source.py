@@ -39,7 +39,7 @@ class SingleGpuProgram:
         for node in self.walk(self.module):
             for child in node.children:
                 self.parents[child] = node
-        self.identifiers = {each.value for each in self.find(self.module, cst.Name)}
+        self.identifiers = {name.value for name in self.find(self.module, cst.Name)}
 
     def walk(self, top: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Yield a node and all below it, in the order of the text."""
@@ -70,11 +70,11 @@ class SingleGpuProgram:
 
     def statement(self, node: cst.CSTNode) -> "cst.SimpleStatementLine | cst.BaseCompoundStatement":
         """Return the innermost whole statement with a block of its own around a node, or itself."""
-        for each in (node, *self.above(node)):
-            is_statement = isinstance(each, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+        for candidate in (node, *self.above(node)):
+            is_statement = isinstance(candidate, cst.SimpleStatementLine | cst.BaseCompoundStatement)
             # `elif` is an If inside an If: nothing can stand before it
-            if is_statement and isinstance(self.parents.get(each), cst.Module | cst.IndentedBlock):
-                return each  # type: ignore[return-value]
+            if is_statement and isinstance(self.parents.get(candidate), cst.Module | cst.IndentedBlock):
+                return candidate  # type: ignore[return-value]
         raise ValueError("a node outside of statements")
 
 
@@ -115,14 +115,14 @@ def _parsed(raw: bytes, name: str) -> tuple[cst.Module, bytes]:
     try:
         with room():
             module = cst.parse_module(raw)
-            kept = module.bytes
+            exact = module.bytes
     except cst.ParserSyntaxError as error:
         raise RequestError("port.syntax", path=name, line=error.raw_line, reason=printable(error.message)) from None
     except Exception as error:  # native code on a stranger's text: whatever it says, nothing can be ported
         raise RequestError("port.syntax", path=name, line=1, reason=printable(str(error))[:200]) from None
-    if not raw.startswith(kept) or raw[len(kept) :].strip():
+    if not raw.startswith(exact) or raw[len(exact) :].strip():
         raise RequestError("port.not_exact", path=name)
-    return module, raw[len(kept) :]
+    return module, raw[len(exact) :]
 
 
 def _deeper(tree: ast.AST) -> bool:

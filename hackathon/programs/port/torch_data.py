@@ -38,9 +38,9 @@ class TrainingData:
         """Return whether a loop may run without a training step: the same lines train and evaluate."""
         inside = set(self.program.walk(loop.loop.body))
         return any(
-            isinstance(each, cst.If) and each in inside
+            isinstance(outer, cst.If) and outer in inside
             for step in self.functions.reaches(loop.loop.body)
-            for each in self.program.above(step)
+            for outer in self.program.above(step)
         )
 
     def _sample(self, call: cst.Call) -> None:
@@ -76,9 +76,9 @@ class TrainingData:
             edits.swap(shuffle.value, f"{words.world} == 1")  # type: ignore[union-attr]
         elif mixed != "False":
             edits.swap(shuffle.value, f"{mixed} and {words.world} == 1")  # type: ignore[union-attr]
-        made = edits.expression(f"f(sampler={sampler})")
-        assert isinstance(made, cst.Call)
-        extra = made.args[0]
+        pattern = edits.expression(f"f(sampler={sampler})")
+        assert isinstance(pattern, cst.Call)
+        extra = pattern.args[0]
 
         def change(updated: cst.CSTNode) -> cst.CSTNode:
             assert isinstance(updated, cst.Call)
@@ -90,61 +90,61 @@ class TrainingData:
 
     def _mixed_by(self, call: cst.Call, data: str) -> None:
         """Put the sampler into the options of `**options`, which say whether the data are shuffled."""
-        given = next(each for each in call.args if each.star == "**")
-        words, options = self.words, self.program.text(given.value)
+        starred = next(arg for arg in call.args if arg.star == "**")
+        words, options = self.words, self.program.text(starred.value)
         sampler = f'{words.sampler}({data}, shuffle={options}.get("shuffle", False))'
         more = f'{{**{options}, "shuffle": False, "sampler": {sampler}}}'
-        self.edits.swap(given.value, f"({options} if {words.world} == 1 else {more})")
+        self.edits.swap(starred.value, f"({options} if {words.world} == 1 else {more})")
         self.edits.done(call, "do-sampler", more, data=data)
         self._sampled.add(call)
 
     def _starred(self, call: cst.Call) -> set[str] | None:
         """Return the keys of `**options`, None where they are not all known."""
-        found: set[str] = set()
-        stars = [each for each in call.args if each.star]
-        for each in stars:
-            name = dotted(each.value)
-            keys = self._keys(name, call) if each.star == "**" and name is not None else None
+        known_keys: set[str] = set()
+        stars = [arg for arg in call.args if arg.star]
+        for star in stars:
+            name = dotted(star.value)
+            keys = self._keys(name, call) if star.star == "**" and name is not None else None
             if keys is None or ("shuffle" in keys and len(stars) > 1):
                 return None
-            found |= keys
-        return found
+            known_keys |= keys
+        return known_keys
 
     def _keys(self, name: str, call: cst.Call) -> set[str] | None:
         """Return the keys of a dictionary that is written in this program, None where they are not all known."""
         scope = self.functions.scope(call)
-        found: set[str] = set()
+        keys: set[str] = set()
         values = [value for value, _ in self.functions.origins(cst.Name(name), scope)] if "." not in name else []
-        for each in self.functions.calls:
-            if method(each) == "update" and isinstance(each.func, cst.Attribute) and dotted(each.func.value) == name:
-                given = [value for one in each.args for value, _ in self.functions.origins(one.value, scope)]
-                values += given or [each]
-        for value in values:
+        for update in self.functions.calls:
             if (
-                isinstance(value, cst.Call)
-                and dotted(value.func) == "dict"
-                and all(each.keyword for each in value.args)
+                method(update) == "update"
+                and isinstance(update.func, cst.Attribute)
+                and dotted(update.func.value) == name
             ):
-                found |= {each.keyword.value for each in value.args if each.keyword is not None}
+                origins = [value for arg in update.args for value, _ in self.functions.origins(arg.value, scope)]
+                values += origins or [update]
+        for value in values:
+            if isinstance(value, cst.Call) and dotted(value.func) == "dict" and all(arg.keyword for arg in value.args):
+                keys |= {arg.keyword.value for arg in value.args if arg.keyword is not None}
                 continue
             for element in value.elements if isinstance(value, cst.Dict) else (None,):
                 key = element.key if isinstance(element, cst.DictElement) else None
                 if not isinstance(key, cst.SimpleString):
                     return None
-                found.add(key.value.strip("'\""))
+                keys.add(key.value.strip("'\""))
         for item in self.program.find(self.program.module, cst.Subscript):
             if dotted(item.value) == name and isinstance(self.program.parents.get(item), cst.AssignTarget):
-                found.add(self.program.text(item.slice[0]).strip("'\""))
-        return found if values else None
+                keys.add(self.program.text(item.slice[0]).strip("'\""))
+        return keys if values else None
 
     def _iterable(self, data: cst.BaseExpression, call: cst.Call) -> bool:
         """Return whether a data set is one that only runs, or may be: its class says so, or makes no length."""
         for value, _ in self.functions.origins(data, self.functions.scope(call)):
             if isinstance(value, cst.Call):
                 short = (dotted(value.func) or "").rpartition(".")[2]
-                known = self.functions.classes.get(short)
-                bases = [dotted(each.value) or "" for each in known.bases] if known is not None else [short]
-                if any("Iterable" in each or "WebDataset" in each or "DataPipe" in each for each in bases):
+                owner = self.functions.classes.get(short)
+                bases = [dotted(base.value) or "" for base in owner.bases] if owner is not None else [short]
+                if any("Iterable" in base or "WebDataset" in base or "DataPipe" in base for base in bases):
                     return True
         return False
 
@@ -168,40 +168,42 @@ class TrainingData:
         if dotted(loop.loader) is None:
             self.edits.ask(loop.loop, "ask-epoch")
             return
-        for place in dict.fromkeys(epoch_place(self.functions, loop)):
-            if place.kind == "once":
+        for epoch in dict.fromkeys(epoch_place(self.functions, loop)):
+            if epoch.kind == "once":
                 continue
-            if place.kind == "while" or not place.loader:
-                self.edits.ask(place.statement or loop.loop, "ask-epoch")
+            if epoch.kind == "while" or not epoch.loader:
+                self.edits.ask(epoch.statement or loop.loop, "ask-epoch")
                 continue
-            assert place.statement is not None
-            text = f"if {self.words.world} > 1:\n    {place.loader}.sampler.set_epoch({place.epoch})\n"
-            self.edits.put_before(place.statement, text)
-            self.edits.done(place.statement, "do-epoch", text, loader=place.loader)
+            assert epoch.statement is not None
+            text = f"if {self.words.world} > 1:\n    {epoch.loader}.sampler.set_epoch({epoch.epoch})\n"
+            self.edits.put_before(epoch.statement, text)
+            self.edits.done(epoch.statement, "do-epoch", text, loader=epoch.loader)
 
-    def lengths(self, kept: set[cst.Call]) -> None:
+    def lengths(self, unchanged: set[cst.Call]) -> None:
         """Divide by the samples of this process: `len(loader.sampler)`, which is all of them for one process.
 
-        `kept`: calls of `len` that are to count all.
+        `unchanged`: calls of `len` that are to count all.
         """
         for loop in self.loops:
-            self._lengths(loop, kept)
+            self._lengths(loop, unchanged)
 
-    def _lengths(self, loop: BatchLoop, kept: set[cst.Call]) -> None:
+    def _lengths(self, loop: BatchLoop, unchanged: set[cst.Call]) -> None:
         if not loop.sources or not set(loop.sources) <= self._sampled:
             return
         name = dotted(loop.loader)
-        datasets = {dotted(each.value) for call in loop.sources if (each := argument(call, "dataset", 0)) is not None}
+        datasets = {
+            dotted(dataset.value) for call in loop.sources if (dataset := argument(call, "dataset", 0)) is not None
+        }
         around: cst.CSTNode = loop.scope or self.program.module
         for call in self.program.find(around, cst.Call):
             if dotted(call.func) != "len" or len(call.args) != 1 or self.functions.scope(call) is not loop.scope:
                 continue
-            what = dotted(call.args[0].value)
-            if what is not None and name is not None and what == f"{name}.dataset":
+            measured = dotted(call.args[0].value)
+            if measured is not None and name is not None and measured == f"{name}.dataset":
                 self.edits.swap(call.args[0].value, f"{name}.sampler")
-                self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({what})")
-            elif what in datasets and what is not None and self._divides(call) and call not in kept:
-                self.edits.ask(call, "ask-length", data=what, loader=name or "?")
+                self.edits.done(call, "do-length", f"len({name}.sampler)", old=f"len({measured})")
+            elif measured in datasets and measured is not None and self._divides(call) and call not in unchanged:
+                self.edits.ask(call, "ask-length", data=measured, loader=name or "?")
 
     def _divides(self, call: cst.Call) -> bool:
         parent = self.program.parents.get(call)
@@ -210,20 +212,20 @@ class TrainingData:
     def others(self) -> None:
         """Say what becomes of the other DataLoaders: every process sees all of them."""
         mine = {source for loop in self.loops for source in loop.sources}
-        rest = [each for each in self.functions.calls if is_loader(self.functions, each) and each not in mine]
+        remaining = [call for call in self.functions.calls if is_loader(self.functions, call) and call not in mine]
         runs = None
         for loop in self.program.find(self.program.module, cst.For):
             if self.functions.reaches(loop.body):
                 continue
-            made = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
-            if made & self._sampled:
+            origins = {value for value, _ in self.functions.origins(iterated(loop), self.functions.scope(loop))}
+            if origins & self._sampled:
                 self.edits.ask(loop, "ask-share")
-            elif made & set(rest):
+            elif origins & set(remaining):
                 runs = runs or loop
         if runs is not None:
             self.edits.note(runs, "note-evaluation")
-        for each in self.functions.calls:
-            if method(each) is None and dotted(each.func) in ("iter", "cycle") and each.args:
-                found = self.functions.origins(each.args[0].value, self.functions.scope(each))
-                if any(is_loader(self.functions, value) for value, _ in found):
-                    self.edits.ask(each, "ask-endless")
+        for call in self.functions.calls:
+            if method(call) is None and dotted(call.func) in ("iter", "cycle") and call.args:
+                sources = self.functions.origins(call.args[0].value, self.functions.scope(call))
+                if any(is_loader(self.functions, value) for value, _ in sources):
+                    self.edits.ask(call, "ask-endless")

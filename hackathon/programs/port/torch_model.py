@@ -28,7 +28,7 @@ class TrainedModel:
         self.edits = edits
         self.functions = functions
         self.program = functions.program
-        self.optimizers = [each for each in functions.calls if self._is_optimizer(each)]
+        self.optimizers = [call for call in functions.calls if self._is_optimizer(call)]
         self.name: str | None = None
         self.scope: Scope = None
         self.sure = False
@@ -43,19 +43,19 @@ class TrainedModel:
 
     def roots(self, call: cst.Call) -> set[str]:
         """Return the names of the models whose parameters an optimizer gets."""
-        found = set()
-        for each in calls(self.program, call):
-            if method(each) in ("parameters", "named_parameters") and isinstance(each.func, cst.Attribute):
-                parts = (dotted(each.func.value) or "").split(".")
-                found.add(".".join(parts[:2] if parts[0] == "self" else parts[:1]))
-        if not found and call.args:
+        roots = set()
+        for inner in calls(self.program, call):
+            if method(inner) in ("parameters", "named_parameters") and isinstance(inner.func, cst.Attribute):
+                parts = (dotted(inner.func.value) or "").split(".")
+                roots.add(".".join(parts[:2] if parts[0] == "self" else parts[:1]))
+        if not roots and call.args:
             name = dotted(call.args[0].value)
             values = self.functions.assigned(name, self.functions.scope(call)) if name else []
             for value in values:
-                for each in calls(self.program, value.value):
-                    if method(each) in ("parameters", "named_parameters") and isinstance(each.func, cst.Attribute):
-                        found.add((dotted(each.func.value) or "").split(".")[0])
-        return found
+                for inner in calls(self.program, value.value):
+                    if method(inner) in ("parameters", "named_parameters") and isinstance(inner.func, cst.Attribute):
+                        roots.add((dotted(inner.func.value) or "").split(".")[0])
+        return roots
 
     def wrap(self, words: AddedNames) -> None:
         """Put DistributedDataParallel around the model, or ask."""
@@ -63,8 +63,10 @@ class TrainedModel:
         if not self.optimizers:
             edits.ask(self.functions.backwards[0], "ask-no-optimizer")
             return
-        targets = {self._target(each) for each in self.optimizers}
-        roots = {(root, self.functions.scope(each)) for each in self.optimizers for root in self.roots(each)}
+        targets = {self._target(optimizer) for optimizer in self.optimizers}
+        roots = {
+            (root, self.functions.scope(optimizer)) for optimizer in self.optimizers for root in self.roots(optimizer)
+        }
         if len(roots) != 1 or len(targets) != 1 or None in targets:
             names = ", ".join(sorted({name for name, _ in roots if name}))
             edits.ask(self.optimizers[0], "ask-models", names=names or "?")
@@ -73,21 +75,21 @@ class TrainedModel:
         if not name or name == "self":
             edits.ask(call, "ask-self-model")
             return
-        found = self._caller(name, scope, call)
-        if found is None:
+        origin = self._caller(name, scope, call)
+        if origin is None:
             edits.ask(call, "ask-where-model", model=name)
             return
-        name, scope, at = found
-        place = self._place(name, scope, at)
-        if place is None or self._moved_later(name, scope):
+        name, scope, at = origin
+        position = self._place(name, scope, at)
+        if position is None or self._moved_later(name, scope):
             edits.ask(at, "ask-where-model", model=name)
             return
-        statement, behind, kept = place
+        statement, behind, keeper = position
         for leaving in self.program.find(scope, cst.Return) if scope is not None else ():
             if leaving.value is not None and self._gives(leaving.value, name):
                 edits.ask(leaving, "ask-returned", model=name)
-        if kept is not None:
-            edits.ask(kept, "ask-alias", model=name)
+        if keeper is not None:
+            edits.ask(keeper, "ask-alias", model=name)
         text = f"if {words.world} > 1:\n    {name} = {words.ddp}({name})\n"
         (edits.put_after if behind else edits.put_before)(statement, text)
         edits.done(statement, "do-wrap", text, model=name)
@@ -95,8 +97,8 @@ class TrainedModel:
 
     def _gives(self, value: cst.BaseExpression, name: str) -> bool:
         """Return whether a returned value is, or holds, the model itself."""
-        parts = [each.value for each in value.elements] if isinstance(value, cst.Tuple | cst.List) else [value]
-        return any(dotted(each) == name for each in parts)
+        parts = [element.value for element in value.elements] if isinstance(value, cst.Tuple | cst.List) else [value]
+        return any(dotted(part) == name for part in parts)
 
     def _target(self, call: cst.Call) -> str | None:
         parent = self.program.parents.get(call)
@@ -110,8 +112,8 @@ class TrainedModel:
             if scope is None or name not in self.functions.parameters(scope) or scope in self.functions.trains:
                 return name, scope, call
             sites = self.functions.callers.get(scope, [])
-            given = self.functions.passed(sites[0], scope, name) if len(sites) == 1 else None
-            outer = dotted(given) if given is not None else None
+            passed = self.functions.passed(sites[0], scope, name) if len(sites) == 1 else None
+            outer = dotted(passed) if passed is not None else None
             if outer is None:
                 return None
             name, scope, call = outer, self.functions.scope(sites[0]), sites[0]
@@ -125,15 +127,15 @@ class TrainedModel:
             outer = self.program.parents.get(block)
             if not isinstance(outer, cst.If | cst.Else | cst.With | cst.Try) or self._is_main(outer):
                 break
-            if any(self._binds(each, name) for each in block.body):  # type: ignore[attr-defined]
+            if any(self._binds(statement, name) for statement in block.body):  # type: ignore[attr-defined]
                 break
             statement = self.program.statement(self.program.parents[outer] if isinstance(outer, cst.Else) else outer)
         body = list(block.body)  # type: ignore[attr-defined]
         first = body.index(statement)
         training = next(
-            (number for number, each in enumerate(body) if number >= first and self.functions.reaches(each)), len(body)
+            (number for number, line in enumerate(body) if number >= first and self.functions.reaches(line)), len(body)
         )
-        movers = [number for number, each in enumerate(body[:training]) if self._binds(each, name)]
+        movers = [number for number, line in enumerate(body[:training]) if self._binds(line, name)]
         if "." not in name and scope is not None and not self._local(name, scope):
             return None  # a name of the module: to assign it here would make another one
         if not movers and scope is None and "." not in name:
@@ -142,33 +144,33 @@ class TrainedModel:
                 return None
         last = max(movers, default=-1)
         behind = last >= first
-        kept = next((each for each in body[: max(first, last + 1)] if self._keeps(each, name)), None)
-        return (body[last] if behind else statement), behind, kept
+        keeper = next((line for line in body[: max(first, last + 1)] if self._keeps(line, name)), None)
+        return (body[last] if behind else statement), behind, keeper
 
     def _is_main(self, node: cst.CSTNode) -> bool:
         return isinstance(node, cst.If) and "__name__" in self.program.text(node.test)
 
     def _binds(self, node: cst.CSTNode, name: str) -> bool:
         """Return whether a statement makes the model or moves it to a device."""
-        for each in self.program.walk(node):
-            if isinstance(each, cst.Assign) and any(dotted(target.target) == name for target in each.targets):
+        for part in self.program.walk(node):
+            if isinstance(part, cst.Assign) and any(dotted(target.target) == name for target in part.targets):
                 return True
-            moves = isinstance(each, cst.Call) and method(each) in ("to", "cuda", "half")
-            if moves and dotted(each.func.value) == name:  # type: ignore[attr-defined]
+            moves = isinstance(part, cst.Call) and method(part) in ("to", "cuda", "half")
+            if moves and dotted(part.func.value) == name:  # type: ignore[attr-defined]
                 return True
         return False
 
     def _keeps(self, node: cst.CSTNode, name: str) -> bool:
         """Return whether a statement lets something else hold the bare model: an alias, an object made of it."""
-        for each in self.program.find(node, cst.Assign):
-            targets = {dotted(target.target) for target in each.targets}
-            if name in targets or isinstance(self.program.parents.get(each), cst.Lambda):
+        for assign in self.program.find(node, cst.Assign):
+            targets = {dotted(target.target) for target in assign.targets}
+            if name in targets or isinstance(self.program.parents.get(assign), cst.Lambda):
                 continue
-            if dotted(each.value) == name:
+            if dotted(assign.value) == name:
                 return True
-            if isinstance(each.value, cst.Call) and each.value not in self.optimizers:
-                short = (dotted(each.value.func) or "").rpartition(".")[2]
-                if short[:1].isupper() and any(dotted(given.value) == name for given in each.value.args):
+            if isinstance(assign.value, cst.Call) and assign.value not in self.optimizers:
+                short = (dotted(assign.value.func) or "").rpartition(".")[2]
+                if short[:1].isupper() and any(dotted(argument.value) == name for argument in assign.value.args):
                     return True
         return False
 
@@ -189,22 +191,24 @@ class TrainedModel:
                 return True
             if "." in name and not name.startswith("self."):
                 receiver, _, last = name.rpartition(".")
-                made = self.functions.assigned(receiver, scope) or self.functions.assigned(receiver, None)
+                assigned = self.functions.assigned(receiver, scope) or self.functions.assigned(receiver, None)
                 owner = self.functions.owner(self.scope)
-                classes = {dotted(each.value.func) for each in made if isinstance(each.value, cst.Call)}
+                classes = {
+                    dotted(assignment.value.func) for assignment in assigned if isinstance(assignment.value, cst.Call)
+                }
                 return last == self.name[5:] and owner is not None and owner.name.value in classes
         elif name == self.name and (scope is self.scope or (self.scope is None and not self._local(name, scope))):
             return True
-        for each in self.functions.assigned(name, scope):
-            moved = isinstance(each.value, cst.Call) and method(each.value) in ("to", "cuda")
-            value = each.value.func.value if moved else each.value  # type: ignore[attr-defined]
-            whole = each.index is None and dotted(value) not in (None, name)
-            if whole and self._is_model(value, self.functions.scope(each.statement), depth - 1, followed):
+        for assignment in self.functions.assigned(name, scope):
+            moved = isinstance(assignment.value, cst.Call) and method(assignment.value) in ("to", "cuda")
+            value = assignment.value.func.value if moved else assignment.value  # type: ignore[attr-defined]
+            complete = assignment.index is None and dotted(value) not in (None, name)
+            if complete and self._is_model(value, self.functions.scope(assignment.statement), depth - 1, followed):
                 return True
         if scope is not None and name in self.functions.parameters(scope):
             return any(
-                (given := self.functions.passed(call, scope, name)) is not None
-                and self._is_model(given, self.functions.scope(call), depth - 1, followed)
+                (passed := self.functions.passed(call, scope, name)) is not None
+                and self._is_model(passed, self.functions.scope(call), depth - 1, followed)
                 for call in self.functions.callers.get(scope, [])
             )
         return False
@@ -228,7 +232,7 @@ class TrainedModel:
                 self.edits.ask(node, "ask-method", call=self.program.text(node))
                 continue
             inner = self.edits.expression(f"{words.unwrapped}({self.program.text(node.value)})")
-            self.edits.replaced[node.value] = lambda _, made=inner: made  # type: ignore[misc]
+            self.edits.replaced[node.value] = lambda _, unwrapped=inner: unwrapped  # type: ignore[misc]
             self.edits.done(node, "do-unwrap", what=self.program.text(node))
         for used, inside in self._whole():
             scope = self.functions.scope(used)
@@ -246,23 +250,23 @@ class TrainedModel:
         last = (dotted(node) or "").rpartition(".")[2].lower()
         if not isinstance(use, cst.Attribute) or use.value is not node:
             return False
-        return not any(each in last for each in ("opt", "sched", "scal", "sampler"))
+        return not any(part in last for part in ("opt", "sched", "scal", "sampler"))
 
     def _in_step(self, node: cst.CSTNode) -> bool:
         """Return whether something stands in a training step: gradients of what is called there are needed."""
         around = list(self.program.above(node))
-        heads = [self.program.text(item) for each in around if isinstance(each, cst.With) for item in each.items]
+        heads = [self.program.text(item) for block in around if isinstance(block, cst.With) for item in block.items]
         if any(word in head for head in heads for word in ("no_grad", "inference_mode")):
             return False
-        loops = (each for each in around if isinstance(each, cst.For | cst.While))
+        loops = (outer for outer in around if isinstance(outer, cst.For | cst.While))
         return self.functions.scope(node) in self.functions.trains or any(
-            self.functions.reaches(each) for each in loops
+            self.functions.reaches(loop) for loop in loops
         )
 
     def _moved_later(self, name: str, scope: Scope) -> bool:
         """Return whether the model goes to its device only after the function that makes the optimizer."""
         last = name.rpartition(".")[2]
-        moves = [each for each in self.functions.calls if method(each) in ("to", "cuda")]
+        moves = [call for call in self.functions.calls if method(call) in ("to", "cuda")]
         mine = {value for value, _ in self.functions.origins(cst.Name(name), scope)} if "." not in name else set()
         for call in moves:
             receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
@@ -270,8 +274,8 @@ class TrainedModel:
                 return False
             if self.functions.scope(call) is scope and receiver is not None and dotted(receiver) == name:
                 return False
-        names = ((dotted(each.func.value) or "") for each in moves if isinstance(each.func, cst.Attribute))
-        return any(each.rpartition(".")[2] == last for each in names)
+        names = ((dotted(move.func.value) or "") for move in moves if isinstance(move.func, cst.Attribute))
+        return any(name.rpartition(".")[2] == last for name in names)
 
     def _whole(self) -> Iterator[tuple[cst.BaseExpression, cst.CSTNode]]:
         """Yield each expression that is used as only the model itself can be, and what uses it."""

@@ -27,10 +27,10 @@ def _reload(edits: Edits, functions: Functions, words: AddedNames) -> None:
         if _before_training(functions, call, DEPTH):
             continue  # a file that was there before
         inside = any(
-            isinstance(each, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)
-            and not (isinstance(each, cst.If) and "__name__" in functions.program.text(each.test))
-            and not (isinstance(each, cst.FunctionDef) and each in functions.trains)
-            for each in functions.program.above(call)
+            isinstance(outer, cst.If | cst.While | cst.For | cst.Try | cst.FunctionDef)
+            and not (isinstance(outer, cst.If) and "__name__" in functions.program.text(outer.test))
+            and not (isinstance(outer, cst.FunctionDef) and outer in functions.trains)
+            for outer in functions.program.above(call)
         )
         if not inside:
             edits.put_before(call, f"if {words.world} > 1:\n    {words.dist}.barrier()\n")
@@ -46,19 +46,19 @@ def _before_training(functions: Functions, call: cst.Call, depth: int) -> bool:
     holders = {call, *functions.program.above(call)}
     statements = list(body.body) if isinstance(body, cst.Module | cst.IndentedBlock) else []
     if scope is None:  # `if __name__ == "__main__":` is as the module itself
-        outer = next((each for each in statements if each in holders), None)
+        outer = next((statement for statement in statements if statement in holders), None)
         if (
             isinstance(outer, cst.If)
             and isinstance(outer.body, cst.IndentedBlock)
             and "__name__" in functions.program.text(outer.test)
         ):
             statements = list(outer.body.body)
-    mine = next((number for number, each in enumerate(statements) if each in holders), None)
-    training = [number for number, each in enumerate(statements) if functions.reaches(each)]
+    mine = next((number for number, statement in enumerate(statements) if statement in holders), None)
+    training = [number for number, statement in enumerate(statements) if functions.reaches(statement)]
     if training:
         return mine is not None and mine < training[0]
     callers = functions.callers.get(scope, []) if scope is not None else []
-    return depth > 0 and bool(callers) and all(_before_training(functions, each, depth - 1) for each in callers)
+    return depth > 0 and bool(callers) and all(_before_training(functions, caller, depth - 1) for caller in callers)
 
 
 def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
@@ -66,13 +66,13 @@ def _shown(edits: Edits, functions: Functions, words: AddedNames) -> None:
     program = functions.program
     for call in functions.calls:
         full = functions.imports.full(call.func)
-        named = {each.keyword.value: each for each in call.args if each.keyword is not None}
+        named = {argument.keyword.value: argument for argument in call.args if argument.keyword is not None}
         if full.rpartition(".")[2] in ("tqdm", "trange") and full.startswith("tqdm"):
             if "disable" in named:
                 continue
-            made = edits.expression(f"f(disable={words.rank} > 0)")
-            assert isinstance(made, cst.Call)
-            _add(edits, call, made.args[0])
+            pattern = edits.expression(f"f(disable={words.rank} > 0)")
+            assert isinstance(pattern, cst.Call)
+            _add(edits, call, pattern.args[0])
             edits.done(call, "do-progress", f"disable={words.rank} > 0")
         elif full in _LOGGERS or full.rpartition(".")[2] == "SummaryWriter":
             edits.ask(call, "ask-logger", call=program.text(call.func))

@@ -21,11 +21,12 @@ class AddedNames:
             return name
 
         def imported(full: str, line: str) -> str:
-            known = next(
-                (short for short, whole in names.items() if whole == full and imported_first(functions, short)), None
+            present = next(
+                (short for short, full_name in names.items() if full_name == full and imported_first(functions, short)),
+                None,
             )
-            if known is not None:
-                return known
+            if present is not None:
+                return present
             short = fresh(full.split(".")[-1])
             changed = "" if short == full.split(".")[-1] else f" as {short}"
             self.added.append(f"{line}{changed}")
@@ -114,9 +115,9 @@ def imported_first(functions: Functions, name: str) -> bool:
 def imports_end(module: cst.Module) -> int:
     """Return how many statements stand up to the last import of the first ones."""
     last = 0
-    for number, each in enumerate(module.body):
-        if isinstance(each, cst.SimpleStatementLine):
-            small = each.body[0]
+    for number, statement in enumerate(module.body):
+        if isinstance(statement, cst.SimpleStatementLine):
+            small = statement.body[0]
             if isinstance(small, cst.Import | cst.ImportFrom):
                 last = number + 1
                 continue
@@ -146,9 +147,13 @@ def _of_notebook(node: cst.BaseExpression) -> bool:
 
 def main_block(functions: Functions) -> cst.If | None:
     """Return `if __name__ == "__main__":`."""
-    for each in functions.program.module.body:
-        if isinstance(each, cst.If) and "__name__" in functions.program.text(each.test) and each.orelse is None:
-            return each if isinstance(each.body, cst.IndentedBlock) else None
+    for statement in functions.program.module.body:
+        if (
+            isinstance(statement, cst.If)
+            and "__name__" in functions.program.text(statement.test)
+            and statement.orelse is None
+        ):
+            return statement if isinstance(statement.body, cst.IndentedBlock) else None
     return None
 
 
@@ -156,22 +161,22 @@ def set_up(edits: Edits, functions: Functions, words: AddedNames) -> None:
     """Put in the beginning and the end; called last, when it is known which names are used."""
     module = functions.program.module
     block = main_block(functions)
-    early = [each for each in calls(functions.program, module) if _moves(functions, each, block)]
+    early = [call for call in calls(functions.program, module) if _moves(functions, call, block)]
     body = module.body if block is None or early else block.body.body
     number = imports_end(module)
-    place = module.body[max(number - 1, 0)]
+    anchor = module.body[max(number - 1, 0)]
     head, start = edits.statements(words.head()), edits.statements(words.start())
     # two blank lines behind a function, one behind anything else
     gap = [cst.EmptyLine(indent=False)] * (2 if words.uses_unwrapped else 1)
     apart = [start[0].with_changes(leading_lines=gap), *start[1:]]
     around = edits.after if number else edits.before
-    around.setdefault(place, [])[:0] = [*head, *(apart if body is module.body else ())]
+    around.setdefault(anchor, [])[:0] = [*head, *(apart if body is module.body else ())]
     if body is not module.body:
         edits.before.setdefault(body[0], [])[:0] = start
-    edits.done(place if body is module.body else body[0], "do-start", words.start())
+    edits.done(anchor if body is module.body else body[0], "do-start", words.start())
     end = block.body.body[-1] if block is not None and block is module.body[-1] else module.body[-1]
-    last = [each for each in calls(functions.program, end) if functions.scope(each) is None]
-    if any(functions.imports.full(each.func) in ("sys.exit", "exit", "quit", "os._exit") for each in last):
+    last = [call for call in calls(functions.program, end) if functions.scope(call) is None]
+    if any(functions.imports.full(call.func) in ("sys.exit", "exit", "quit", "os._exit") for call in last):
         edits.ask(end, "ask-exit", end=words.end().replace("\n    ", " ").strip())
     else:
         edits.after.setdefault(end, []).extend(edits.statements(words.end()))
@@ -187,8 +192,8 @@ def _moves(functions: Functions, call: cst.Call, block: cst.If | None) -> bool:
 
 def _number(functions: Functions, call: cst.Call) -> bool:
     """Return whether a device is a plain number."""
-    found = functions.origins(call.args[0].value, functions.scope(call)) if call.args else ()
-    return any(isinstance(value, cst.Integer) for value, _ in found)
+    origins = functions.origins(call.args[0].value, functions.scope(call)) if call.args else ()
+    return any(isinstance(value, cst.Integer) for value, _ in origins)
 
 
 def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
@@ -206,24 +211,24 @@ def devices(edits: Edits, functions: Functions, words: AddedNames) -> None:
     for call in functions.calls:
         full = functions.imports.full(call.func)
         if full == "torch.cuda.set_device":
-            if [program.text(each.value) for each in call.args] == ["0"]:
+            if [program.text(arg.value) for arg in call.args] == ["0"]:
                 edits.swap(call.args[0].value, f"{words.torch}.cuda.current_device()")
                 edits.done(call, "do-device", old=program.text(call), new="current_device()")
             else:
                 edits.ask(call, "ask-device", text=program.text(call))
         elif full == "torch.device" and len(call.args) == 2 and program.text(call.args[1].value) == "0":
             first = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-            edits.replaced[call] = lambda made, kept=first: made.with_changes(args=(kept,))  # type: ignore[misc]
+            edits.replaced[call] = lambda updated, device=first: updated.with_changes(args=(device,))  # type: ignore[misc]
             edits.done(call, "do-device", old=program.text(call), new='device("cuda")')
         elif (full == "torch.device" and len(call.args) > 1) or (method(call) == "to" and _number(functions, call)):
             edits.ask(call, "ask-device", text=program.text(call))
         elif method(call) == "cuda" and call.args and argument(call, "non_blocking") is None:
             if program.text(call.args[0].value) == "0":
-                edits.replaced[call] = lambda made: made.with_changes(args=())
+                edits.replaced[call] = lambda updated: updated.with_changes(args=())
                 edits.done(call, "do-device", old=".cuda(0)", new=".cuda()")
             elif not isinstance(call.args[0].value, cst.Name):  # a name: its value is seen where it is made
                 edits.ask(call, "ask-device", text=program.text(call))
-    for each in program.find(program.module, cst.SimpleString):
-        parent = program.parents.get(program.parents.get(program.parents.get(each, each), each))
-        if each.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
-            edits.ask(each, "ask-visible")
+    for literal in program.find(program.module, cst.SimpleString):
+        parent = program.parents.get(program.parents.get(program.parents.get(literal, literal), literal))
+        if literal.value[1:-1] == "CUDA_VISIBLE_DEVICES" and isinstance(parent, cst.Subscript):
+            edits.ask(literal, "ask-visible")

@@ -14,13 +14,13 @@ def steps(edits: Edits, functions: Functions, words: AddedNames, model: TrainedM
     """Look at each training step, and at what depends on the number of processes."""
     program = functions.program
     by_scope: dict[object, list[cst.Call]] = {}
-    for each in functions.backwards:
-        by_scope.setdefault(_branch(functions, each), []).append(each)
-    for found in by_scope.values():
-        if len(found) > 1:
-            edits.ask(found[1], "ask-backward")
+    for backward in functions.backwards:
+        by_scope.setdefault(_branch(functions, backward), []).append(backward)
+    for branch in by_scope.values():
+        if len(branch) > 1:
+            edits.ask(branch[1], "ask-backward")
     for loop in loops:
-        inner = [each for each in functions.backwards if _directly(functions, each, loop.loop)]
+        inner = [backward for backward in functions.backwards if _directly(functions, backward, loop.loop)]
         if len(inner) == 1 and model.sure:
             _accumulate(edits, functions, words, model, loop.loop, inner[0])
         _leaves(edits, functions, loop.loop)
@@ -55,21 +55,21 @@ def seeded(functions: Functions, call: cst.Call) -> bool:
         "torch.manual_seed", "lightning.seed_everything", "pytorch_lightning.seed_everything",
         "lightning.pytorch.seed_everything", "transformers.set_seed", "accelerate.utils.set_seed",
     )  # fmt: skip
-    given = any(each.keyword is not None and each.keyword.value == "generator" for each in call.args)
-    return given or any(functions.imports.full(each.func) in seeds for each in functions.calls)
+    generator = any(argument.keyword is not None and argument.keyword.value == "generator" for argument in call.args)
+    return generator or any(functions.imports.full(call.func) in seeds for call in functions.calls)
 
 
 def _branch(functions: Functions, call: cst.Call) -> object:
     """Return what holds a backward pass that another one in it would follow: two arms of an `if` hold one each."""
-    for each in functions.program.above(call):
-        if isinstance(each, cst.If | cst.Else | cst.For | cst.While | cst.FunctionDef):
-            return each
+    for outer in functions.program.above(call):
+        if isinstance(outer, cst.If | cst.Else | cst.For | cst.While | cst.FunctionDef):
+            return outer
     return None
 
 
 def _directly(functions: Functions, node: cst.CSTNode, loop: cst.For) -> bool:
     kinds = cst.For | cst.While | cst.FunctionDef
-    return next((each for each in functions.program.above(node) if isinstance(each, kinds)), None) is loop
+    return next((outer for outer in functions.program.above(node) if isinstance(outer, kinds)), None) is loop
 
 
 def _accumulate(
@@ -78,9 +78,11 @@ def _accumulate(
     """Exchange gradients only in the pass before an update: `with model.no_sync()` around the others."""
     program = functions.program
     body = list(loop.body.body)
-    line = next((each for each in body if backward in set(calls(program, each))), None)
-    updates = [each for each in calls(program, loop.body) if _updates(functions, each)]
-    holders = {next((each for each in body if call in set(calls(program, each))), None) for call in updates}
+    line = next((statement for statement in body if backward in set(calls(program, statement))), None)
+    updates = [call for call in calls(program, loop.body) if _updates(functions, call)]
+    holders = {
+        next((statement for statement in body if call in set(calls(program, statement))), None) for call in updates
+    }
     if len(holders) != 1 or line is None:
         return
     (holder,) = holders
@@ -89,17 +91,17 @@ def _accumulate(
     test, scope = holder.test, functions.scope(loop)
     first = next(
         (
-            each for each in body
-            if any(model.is_model(call.func, scope) for call in calls(program, each))
+            statement for statement in body
+            if any(model.is_model(call.func, scope) for call in calls(program, statement))
         ), None,
     )  # fmt: skip
-    names = {each.value for each in program.find(test, cst.Name)}
-    after = [each for each in calls(program, functions.scope(loop) or program.module) if _updates(functions, each)]
-    tail = [each for each in after if loop not in set(program.above(each)) and functions.scope(each) is scope]
+    names = {name.value for name in program.find(test, cst.Name)}
+    after = [call for call in calls(program, functions.scope(loop) or program.module) if _updates(functions, call)]
+    tail = [update for update in after if loop not in set(program.above(update)) and functions.scope(update) is scope]
     changed = {
         dotted(target) or ""
-        for each in body[: body.index(holder)]
-        for node in program.find(each, cst.Assign | cst.AugAssign)  # type: ignore[arg-type]
+        for statement in body[: body.index(holder)]
+        for node in program.find(statement, cst.Assign | cst.AugAssign)  # type: ignore[arg-type]
         for target in ([t.target for t in node.targets] if isinstance(node, cst.Assign) else [node.target])
     }
     if first is None or holder.orelse is not None or not pure(program, test) or names & changed or tail:
@@ -122,15 +124,15 @@ def _updates(functions: Functions, call: cst.Call) -> bool:
 def _leaves(edits: Edits, functions: Functions, loop: cst.For) -> None:
     """Ask about what ends the loops for one process and perhaps not for another: the others would wait for ever."""
     program = functions.program
-    around = [loop, *(each for each in program.above(loop) if isinstance(each, cst.For | cst.While))]
+    around = [loop, *(outer for outer in program.above(loop) if isinstance(outer, cst.For | cst.While))]
     scope = functions.scope(loop)
     for call in functions.callers.get(scope, []) if scope is not None else ():
-        around += [each for each in program.above(call) if isinstance(each, cst.For | cst.While)]
-    for each in dict.fromkeys(around):
-        for leave in program.find(each, cst.Break):
+        around += [outer for outer in program.above(call) if isinstance(outer, cst.For | cst.While)]
+    for enclosing in dict.fromkeys(around):
+        for leave in program.find(enclosing, cst.Break):
             tests = [above.test for above in program.above(leave) if isinstance(above, cst.If)]
             nearest = next((a for a in program.above(leave) if isinstance(a, cst.For | cst.While)), None)
-            if nearest is each and not all(_known_everywhere(functions, test, each) for test in tests):
+            if nearest is enclosing and not all(_known_everywhere(functions, test, enclosing) for test in tests):
                 edits.ask(leave, "ask-break")
 
 
@@ -141,9 +143,9 @@ def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.
         return False
     counted = {
         name.value
-        for each in (loop, *program.above(loop))
-        if isinstance(each, cst.For)
-        for name in [*program.find(each.target, cst.Name)][:1]
+        for outer in (loop, *program.above(loop))
+        if isinstance(outer, cst.For)
+        for name in [*program.find(outer.target, cst.Name)][:1]
     }
     for name in program.find(test, cst.Name):
         word = name.value
@@ -153,11 +155,11 @@ def _known_everywhere(functions: Functions, test: cst.BaseExpression, loop: cst.
         if word in counted or word.isupper() or word in ("args", "cfg", "config", "opt", "hparams", "len", "self"):
             continue
         values = functions.assigned(word, functions.scope(name))
-        if not values or not all(isinstance(each.value, cst.Integer) for each in values):
+        if not values or not all(isinstance(value.value, cst.Integer) for value in values):
             return False
         # a counter of what happened to this process, such as epochs without a better loss
         for count in program.find(program.module, cst.AugAssign):
-            if dotted(count.target) == word and any(isinstance(each, cst.If | cst.Else) for each in program.above(count)
-                                                    if each in set(program.walk(loop))):  # fmt: skip
+            if dotted(count.target) == word and any(isinstance(node, cst.If | cst.Else) for node in program.above(count)
+                                                    if node in set(program.walk(loop))):  # fmt: skip
                 return False
     return True

@@ -17,7 +17,7 @@ _ARGUMENTS = ("TrainingArguments", "Seq2SeqTrainingArguments", "SFTConfig")
 def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
     """Let one process print, save, and prepare the data first."""
     head = Head(edits, functions)
-    prepared = [each for each in functions.calls if method(each) == "map" and _of_datasets(functions, each)]
+    prepared = [call for call in functions.calls if method(call) == "map" and _of_datasets(functions, call)]
     for call in prepared:
         _first(edits, functions, call)
     for call in functions.calls:
@@ -27,9 +27,9 @@ def port_trainer(edits: Edits, functions: Functions) -> Literal["ported"]:
         elif full in ("torch.cuda.set_device", "torch.nn.DataParallel"):
             edits.ask(call, "ask-library-device", call=functions.program.text(call))
     head.first_of_ranks(_OUTPUT)
-    place = head.put()
-    if place is not None:
-        edits.done(place, "do-launcher")
+    start = head.put()
+    if start is not None:
+        edits.done(start, "do-launcher")
     edits.note(None, "note-trainer-batch")
     return "ported"
 
@@ -49,17 +49,19 @@ def _first(edits: Edits, functions: Functions, call: cst.Call) -> None:
     block = program.parents[statement]
     body = list(block.body) if isinstance(block, cst.Module | cst.IndentedBlock) else []
     name = None
-    for each in body[: body.index(statement)]:
-        for made in program.find(each, cst.Assign):
-            value = made.value
-            known = isinstance(value, cst.Call) and functions.imports.full(value.func).rpartition(".")[2] in _ARGUMENTS
-            if known and program.statement(made) is each:
-                name = dotted(made.targets[0].target)
+    for line in body[: body.index(statement)]:
+        for assign in program.find(line, cst.Assign):
+            value = assign.value
+            is_arguments = (
+                isinstance(value, cst.Call) and functions.imports.full(value.func).rpartition(".")[2] in _ARGUMENTS
+            )
+            if is_arguments and program.statement(assign) is line:
+                name = dotted(assign.targets[0].target)
     under = [item for above in program.above(call) if isinstance(above, cst.With) for item in above.items]
     if any("main_process_first" in program.text(item) or "main_first" in program.text(item) for item in under):
         return
-    whole = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assign)
-    if name is None or not whole:
+    assigns = isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assign)
+    if name is None or not assigns:
         edits.note(call, "note-trainer-data")
         return
     head = f"with {name}.main_process_first()"

@@ -60,7 +60,7 @@ def _program(command: Command) -> tuple[str, tuple[str, ...]]:
 def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     """A job that begins in the home folder has to go where its files are."""
     language = look.language
-    keys = {each.key for each in look.settings}
+    keys = {setting.key for setting in look.settings}
     if not language.starts_at_home or keys & language.stays_if or not look.directives or not commands:
         return
     text = "\n".join(look.source.lines)
@@ -83,11 +83,15 @@ def _folder(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     """Modules: known to the shell, not mixed with the submission's, not under `set -e`."""
-    loads = [each for each in commands if _MODULE.match(_program(each)[0]) and set(_program(each)[1]) & {"load", "add"}]
+    loads = [
+        command
+        for command in commands
+        if _MODULE.match(_program(command)[0]) and set(_program(command)[1]) & {"load", "add"}
+    ]
     if not loads:
         return
     first = loads[0]
-    purged = any(_MODULE.match(_program(each)[0]) and "purge" in each.words for each in commands)
+    purged = any(_MODULE.match(_program(command)[0]) and "purge" in command.words for command in commands)
     option = look.language.passes_environment
     passing = look.setting(option) if option else None
     if passing and not purged:
@@ -97,17 +101,17 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     )
     before = "\n".join(look.source.lines[: first.line - 1])
     login = re.match(r"#!.*\s(?:-\w*l\w*|--login)\b", look.line(1)) if look.source.lines else None
-    sourced = any(_program(each)[0] in ("source", ".") for each in commands if each.line < first.line)
+    sourced = any(_program(command)[0] in ("source", ".") for command in commands if command.line < first.line)
     if begins and not login and not sourced and not _INITIALISES.search(before):
         better = ". /etc/profile.d/modules.sh"
         look.add("modules-unknown", first.line, f"{better}\n{first.raw}", better=better)
     strict = None
-    for each in commands:
-        program, words = _program(each)
-        if each.line >= first.line:
+    for command in commands:
+        program, words = _program(command)
+        if command.line >= first.line:
             break
         if program == "set" and words:
-            strict = each if _SETS.match(words[0]) else None if words[0].startswith("+") else strict
+            strict = command if _SETS.match(words[0]) else None if words[0].startswith("+") else strict
     if strict is not None:
         look.add("strict-environment", strict.line, command=strict.raw.strip())
 
@@ -117,9 +121,9 @@ def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     last = next((number for number in range(len(commands) - 1, -1, -1) if commands[number].background), None)
     if last is None:
         return
-    if any(_program(each)[0] in ("wait", "fg") or "wait" in each.raw.split() for each in commands):
+    if any(_program(command)[0] in ("wait", "fg") or "wait" in command.raw.split() for command in commands):
         return
-    if any(not _QUIET.match(_program(each)[0] or "x=1") for each in commands[last + 1 :]):
+    if any(not _QUIET.match(_program(command)[0] or "x=1") for command in commands[last + 1 :]):
         return
     if _QUIET.match(_program(commands[last])[0] or "x=1"):
         return
@@ -132,7 +136,7 @@ def _background(look: ScriptLook, commands: tuple[Command, ...]) -> None:
 
 def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     """The ranks of mpirun against those of the request."""
-    calls = [(each, *_program(each)) for each in commands if _LAUNCHERS.match(_program(each)[0])]
+    calls = [(command, *_program(command)) for command in commands if _LAUNCHERS.match(_program(command)[0])]
     total, nodes = look.request.total(), look.request.nodes
     for command, _, words in calls:
         count = _count(words)
@@ -153,16 +157,16 @@ def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     if not calls or (nodes or 1) < 2:
         return
     text = "\n".join(look.source.lines)
-    where = calls[0][0]
+    launch = calls[0][0]
     site = look.site
-    for wanted, pattern, rule in (
+    for required, pattern, rule in (
         (site and site.node_file, r"machinefile|hostfile|--?host\b", "node-file-missing"),
         (site and site.mpi_options, r"machinefile|hostfile|_MPIOPTS\b", "mpi-options-missing"),
     ):
         applies = site and re.fullmatch(site.several_nodes, look.request.queue or "")
-        if wanted and applies and wanted.lstrip("$") not in text and not re.search(pattern, text):
-            better = where.raw.replace(_program(where)[0], f"{_program(where)[0]} {wanted}", 1)
-            look.add(rule, where.line, better, better=wanted)
+        if required and applies and required.lstrip("$") not in text and not re.search(pattern, text):
+            better = launch.raw.replace(_program(launch)[0], f"{_program(launch)[0]} {required}", 1)
+            look.add(rule, launch.line, better, better=required)
 
 
 def _count(words: tuple[str, ...]) -> int | None:
@@ -183,7 +187,7 @@ def _number_behind(words: tuple[str, ...], options: tuple[str, ...]) -> int | No
 
 def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     language, facts = look.language, look.facts
-    asks = any(re.search(r"\b(?:which|command -v|type|hash)\b", each.raw) for each in commands)
+    asks = any(re.search(r"\b(?:which|command -v|type|hash)\b", command.raw) for command in commands)
     offline = "no-internet" in facts or bool(
         look.cluster and not look.cluster.internet_on_nodes and look.cluster.node.gpus
     )
@@ -196,9 +200,9 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             and re.fullmatch(r"[0-9]{1,9}", words[0])
             and int(words[0]) in language.exit_codes
         ):
-            what = message(language.exit_codes[int(words[0])])
+            meaning = message(language.exit_codes[int(words[0])])
             better = re.sub(rf"\bexit\s+{words[0]}\b", "exit 1", command.raw)
-            look.add("exit-code", command.line, better, code=words[0], what=what)
+            look.add("exit-code", command.line, better, code=words[0], what=meaning)
         for pattern, rule in language.commands.items():
             if re.match(pattern, name + " " + " ".join(words)) and not asks and not look.told(command.line, rule):
                 look.add(rule, command.line, command=name)
@@ -214,9 +218,9 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
         ):
             look.add("ssh-flag", command.line, f"{language.prefix} -v USE_SSH=1")
         runs = name in ("singularity", "apptainer") and set(words[:2]) & {"exec", "run", "shell"}
-        flagged = any(each.value == "singularity" for each in look.settings)
-        told = any(each.rule == "container-flag" for each in look.findings)
-        if "container-flag" in facts and runs and not flagged and not told:
+        flagged = any(setting.value == "singularity" for setting in look.settings)
+        reported = any(finding.rule == "container-flag" for finding in look.findings)
+        if "container-flag" in facts and runs and not flagged and not reported:
             look.add("container-flag", command.line, site=look.site.name if look.site else "")
 
 
@@ -251,9 +255,9 @@ def _variables(look: ScriptLook) -> None:
             if not match or re.fullmatch(language.variables, match[1]):
                 continue
             name = match[1]
-            asked = re.compile(rf"\$\{{{name}:?[-+?=]|-[nzv]\s+\"?\$?\{{?{name}|\b{name}=|{name}.*\]|\bif\b.*{name}")
-            doubt = any(name in each and asked.search(each) for _, each in code)
-            if not doubt and not any(each.rule == "foreign-variable" for each in look.findings):
+            tested = re.compile(rf"\$\{{{name}:?[-+?=]|-[nzv]\s+\"?\$?\{{?{name}|\b{name}=|{name}.*\]|\bif\b.*{name}")
+            doubt = any(name in line and tested.search(line) for _, line in code)
+            if not doubt and not any(finding.rule == "foreign-variable" for finding in look.findings):
                 look.add("foreign-variable", number, variable=name, other=other.title)
     if name := language.colon_id:
         for number, line in code:
@@ -290,17 +294,17 @@ def _sh(look: ScriptLook) -> None:
 
 def check_output(look: ScriptLook) -> None:
     """A folder for the output that the script itself makes is made too late."""
-    made = {
+    folders = {
         word.rstrip("/"): command
         for command in look.shell.commands
         if _program(command)[0] == "mkdir"
         for word in _program(command)[1]
         if not word.startswith("-")
     }
-    for each in look.settings:
+    for setting in look.settings:
         is_output = (
-            each.key in ("--output", "--error", "-o", "-e") and look.language.reading.unknown_options == "refused"
+            setting.key in ("--output", "--error", "-o", "-e") and look.language.reading.unknown_options == "refused"
         )
-        folder = each.value.rpartition("/")[0].removeprefix("./")
-        if is_output and folder and folder in {name.removeprefix("./") for name in made}:
-            look.add("folder-too-late", each.line, folder=folder)
+        folder = setting.value.rpartition("/")[0].removeprefix("./")
+        if is_output and folder and folder in {name.removeprefix("./") for name in folders}:
+            look.add("folder-too-late", setting.line, folder=folder)

@@ -41,16 +41,16 @@ def convert(
     look = looked_at(source)
     if look is None or not look.directives:
         raise RequestError("lint.no_directives", path=printable(source.name))
-    asked = _with_its_node(look, cluster, origins)
-    request = _fitting(asked, cluster)
+    completed = _with_its_node(look, cluster, origins)
+    request = _fitting(completed, cluster)
     options, unsaid = language.write(request, _dialect(cluster))
-    lost = _lost(look, unsaid, asked, request)
+    lost = _lost(look, unsaid, completed, request)
     lines: list[str] = []
-    header = {each.line for each in look.directives}
+    header = {directive.line for directive in look.directives}
     # the first scheduler may read directives behind commands, the other one may not
-    place = min(*header, first_command(source.lines, language))
+    start = min(*header, first_command(source.lines, language))
     for number, line in enumerate(look.source.lines, 1):
-        if number == place:
+        if number == start:
             lines += [f"{language.prefix} {option}" for option in options]
         if number in {line for line, _ in lost}:
             lines.append(f"# {message('lint.untranslated')} {line.strip()}")
@@ -70,10 +70,10 @@ def _dialect(cluster: "Cluster | None") -> Mapping[str, Any]:
 
     if cluster is None:
         return {}
-    said = asdict(known_dialect(cluster))
+    dialect = asdict(known_dialect(cluster))
     if not isinstance(cluster.node.gpus, int) or not cluster.node.gpus:
-        return {name: value for name, value in said.items() if name != "gpu_request" or value != "none"}
-    return {**said, "node_gpus": cluster.node.gpus}
+        return {name: value for name, value in dialect.items() if name != "gpu_request" or value != "none"}
+    return {**dialect, "node_gpus": cluster.node.gpus}
 
 
 def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequence["Cluster"]) -> ScriptRequest:
@@ -84,19 +84,19 @@ def _with_its_node(look: ScriptLook, cluster: "Cluster | None", origins: Sequenc
     if cluster is not None and cluster.queues and known_dialect(cluster).whole_nodes:
         return request  # there, too, nobody asks for them
     nodes = {
-        (each.node.gpus, each.node.cores)
-        for each in origins
-        if each.scheduler == look.language.name and request.queue in each.queues
-        and known_dialect(each).gives_nodes(request.queue, request.nodes or 1, 0)
-        and each.queues[str(request.queue)].processes_per_node is None
+        (origin.node.gpus, origin.node.cores)
+        for origin in origins
+        if origin.scheduler == look.language.name and request.queue in origin.queues
+        and known_dialect(origin).gives_nodes(request.queue, request.nodes or 1, 0)
+        and origin.queues[str(request.queue)].processes_per_node is None
     }  # fmt: skip
     if request.queue is None or len(nodes) != 1:
         return request
-    (gpus, cores), there = nodes.pop(), cluster.node.cores if cluster is not None else "auto"
+    (gpus, cores), node_cores = nodes.pop(), cluster.node.cores if cluster is not None else "auto"
     if request.gpus is None and isinstance(gpus, int) and gpus:
         request = replace(request, gpus=gpus)
     if request.cores is None and request.threads is None and isinstance(cores, int):
-        request = replace(request, cores=min(cores, there) if isinstance(there, int) else cores)
+        request = replace(request, cores=min(cores, node_cores) if isinstance(node_cores, int) else cores)
     return replace(request, exclusive=True if request.exclusive is None else request.exclusive)
 
 
@@ -105,29 +105,31 @@ def _fitting(request: ScriptRequest, cluster: "Cluster | None") -> ScriptRequest
     queue = request.queue
     if cluster is not None and cluster.queues and queue not in cluster.queues:
         queue = cluster.queue or (next(iter(cluster.queues)) if len(cluster.queues) == 1 else None)
-    gpus, there = request.gpus, cluster.node.gpus if cluster is not None else None
-    if gpus and isinstance(there, int) and 0 < there < gpus:
+    gpus, node_gpus = request.gpus, cluster.node.gpus if cluster is not None else None
+    if gpus and isinstance(node_gpus, int) and 0 < node_gpus < gpus:
         gpus = None  # they need more nodes, and how many the header does not say, or says otherwise
     return replace(request, queue=queue, gpus=gpus)
 
 
-def _lost(look: ScriptLook, unsaid: list[str], asked: ScriptRequest, request: ScriptRequest) -> list[tuple[int, str]]:
+def _lost(
+    look: ScriptLook, unsaid: list[str], completed: ScriptRequest, request: ScriptRequest
+) -> list[tuple[int, str]]:
     """Return the directives of which a setting is not said in the new header."""
     empty = ScriptRequest()
     gone = list(unsaid)
     if request.queue != look.request.queue:
         gone.append("queue")
-    if request.gpus != asked.gpus:
+    if request.gpus != completed.gpus:
         gone.append("queue" if look.request.gpus is None else "gpus")
     lines = set()
     for setting in look.settings:
-        held = look.language.read([setting])
-        fields = [name for name in gone if getattr(held, name) != getattr(empty, name)]
+        own = look.language.read([setting])
+        fields = [name for name in gone if getattr(own, name) != getattr(empty, name)]
         if setting not in look.request.taken or fields:
             lines.add(setting.line)
-    for each in look.directives:
-        if each.unknown or each.loose or each.lacking:
-            lines.add(each.line)
+    for directive in look.directives:
+        if directive.unknown or directive.loose or directive.lacking:
+            lines.add(directive.line)
     return [(number, look.line(number).strip()) for number in sorted(lines)]
 
 

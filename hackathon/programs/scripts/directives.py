@@ -69,9 +69,9 @@ def begins(line: str, prefix: str) -> int | None:
     """Return the column behind the prefix of a directive, None if the line is none (`#$HOME/x` is not)."""
     if not line.startswith(prefix):
         return None
-    rest = line[len(prefix) :]
-    dash = plain(rest.lstrip()[:1]) == "-"
-    worded = len(prefix) > 2 and (not rest or rest[0].isspace())
+    remaining = line[len(prefix) :]
+    dash = plain(remaining.lstrip()[:1]) == "-"
+    worded = len(prefix) > 2 and (not remaining or remaining[0].isspace())
     return len(prefix) if dash or worded else None
 
 
@@ -130,11 +130,11 @@ def _settings(line: int, first: str, written: str, value: str, language: ScriptL
             parts[-1] += f",{part}"
         else:
             parts.append(part)
-    found = []
+    settings = []
     for part in parts:
         name, _, text = part.strip().partition("=")
-        found.append(Setting(line, f"{first} {name}", written, text))
-    return found
+        settings.append(Setting(line, f"{first} {name}", written, text))
+    return settings
 
 
 def _by_words(line: int, words: list[Word], language: ScriptLanguage, taken: _Taken) -> None:
@@ -162,13 +162,13 @@ def _by_getopt(line: int, words: list[Word], language: ScriptLanguage, taken: _T
             taken.loose.append(word)
         elif word.text.startswith("--"):
             name, sign, value = word.text.partition("=")
-            known = _long(name, language)
-            if known is None:
+            option = _long(name, language)
+            if option is None:
                 taken.unknown.append(word)
                 if not sign and words and words[0].text[:1] != "-":
                     words.pop(0)
                 continue
-            first, count = known
+            first, count = option
             if count == 0 and sign:
                 taken.unknown.append(word)
                 continue
@@ -183,24 +183,24 @@ def _by_getopt(line: int, words: list[Word], language: ScriptLanguage, taken: _T
 
 
 def _short(line: int, word: Word, words: list[Word], language: ScriptLanguage, taken: _Taken) -> None:
-    rest = word.text[1:]
-    while rest:
-        name, rest = f"-{rest[0]}", rest[1:]
+    letters = word.text[1:]
+    while letters:
+        name, letters = f"-{letters[0]}", letters[1:]
         if name not in language.options:
             taken.unknown.append(Word(name, word.start, word.end))
-            if not rest and words and words[0].text[:1] != "-":
+            if not letters and words and words[0].text[:1] != "-":
                 words.pop(0)
             return
         first, count = language.options[name]
         if count == 0:
             taken.settings.append(Setting(line, first, name, ""))
             continue
-        if count == 1 and not rest:
+        if count == 1 and not letters:
             if not words:
                 taken.lacking.append(word)
                 return
-            rest = words.pop(0).text
-        taken.settings += _settings(line, first, name, rest, language)
+            letters = words.pop(0).text
+        taken.settings += _settings(line, first, name, letters, language)
         return
 
 
@@ -208,5 +208,5 @@ def _long(name: str, language: ScriptLanguage) -> tuple[str, int] | None:
     """Return the option of a long name or of a beginning that fits one option only."""
     if name in language.options:
         return language.options[name]
-    found = {entry for known, entry in language.options.items() if known.startswith(name)}
-    return found.pop() if len(found) == 1 and len(name) > 2 else None
+    options = {entry for option, entry in language.options.items() if option.startswith(name)}
+    return options.pop() if len(options) == 1 and len(name) > 2 else None

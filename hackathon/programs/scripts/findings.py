@@ -142,20 +142,24 @@ class LintReport(NamedTuple):
     @property
     def has_errors(self) -> bool:
         """Whether one of them is more than a warning."""
-        return any(each.severity == "error" for each in self.findings)
+        return any(finding.severity == "error" for finding in self.findings)
 
     @property
     def counts(self) -> dict[str, int]:
         """How many `errors` and `warnings` there are."""
-        errors = sum(each.severity == "error" for each in self.findings)
+        errors = sum(finding.severity == "error" for finding in self.findings)
         return {"errors": errors, "warnings": len(self.findings) - errors}
 
     def as_json(self) -> dict[str, object]:
         """Return it in the shape that checks and linters share."""
-        return {"path": self.path, "dialect": self.dialect, "findings": [each.as_json() for each in self.findings]}
+        return {
+            "path": self.path,
+            "dialect": self.dialect,
+            "findings": [finding.as_json() for finding in self.findings],
+        }
 
 
 def text_of(rule: str, **values: object) -> str:
     """Return a rule's text; values come from scripts of others, so they are shown without what steers a terminal."""
-    shown = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
-    return message(f"lint.{rule.replace('-', '_')}", **shown)
+    fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
+    return message(f"lint.{rule.replace('-', '_')}", **fields)

@@ -23,12 +23,12 @@ def fixed(source: ScriptText, dialect: str | None = None, cluster: "Cluster | No
     source = whole(source, language) if language else source
     for _ in range(_PASSES):
         report = lint(source, dialect, cluster)
-        todo = [each for each in report.findings if each.edits]
+        todo = [finding for finding in report.findings if finding.edits]
         if not todo:
             break
         changed: dict[int, tuple[str, ...]] = {}
-        for each in todo:
-            if _together(changed, each.edits, source):
+        for finding in todo:
+            if _together(changed, finding.edits, source):
                 count += 1
         source = ScriptText(source.name, tuple(_lines(source, changed)))
     return source, count

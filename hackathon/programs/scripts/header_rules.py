@@ -41,8 +41,8 @@ def check_places(look: ScriptLook) -> None:
     active = {setting.key for setting in look.settings}
     for number in look.behind:
         line = plain(look.line(number))
-        keys = {each.key for each in _parsed(look, number, line).settings}
-        after = max((each.line for each in look.directives), default=1)
+        keys = {setting.key for setting in _parsed(look, number, line).settings}
+        after = max((directive.line for directive in look.directives), default=1)
         moves = not keys & active and not (reading.continued and CONTINUED.search(line))
         edits = [Edit(number, ()), Edit(after, (look.line(after), line.strip()))] if moves else []
         look.add("after-command", number, line.strip(), edits=edits, first=look.header_end,
@@ -54,9 +54,9 @@ def check_places(look: ScriptLook) -> None:
         if meant is not None:
             look.add("full-width", look.header_end, plain(meant), safe=True, effect="ignored")
     if reading.whole_script:
-        for each in look.directives:
-            if each.line in look.shell.outside:
-                look.add("in-document", each.line)
+        for directive in look.directives:
+            if directive.line in look.shell.outside:
+                look.add("in-document", directive.line)
 
 
 def _parsed(look: ScriptLook, number: int, line: str) -> Directive:
@@ -69,14 +69,14 @@ def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
     """Look at a comment of the header that is nearly a directive."""
     line, language = look.line(number), look.language
     meant = nearly(line, language.prefix)
-    if meant is None or number in {each.line for each in look.directives}:
+    if meant is None or number in {directive.line for directive in look.directives}:
         return
     better = plain(meant)
     if line.lstrip().startswith(language.prefix) and line[:1].isspace():
         if language.reading.indented == "ignored":
             look.add("indented", number, better, safe=True)
         return
-    keys = {each.key for each in _parsed(look, number, better).settings}
+    keys = {setting.key for setting in _parsed(look, number, better).settings}
     # `##PBS` is how people switch a directive off, and `# PBS` beside the same option too
     off = re.match(r"\s*##", line) and look.directives
     if keys and not off and not keys & active and language.reading.behind_commands != "unknown":
@@ -86,11 +86,11 @@ def _comment(look: ScriptLook, number: int, active: set[str]) -> None:
 def check_dialects(look: ScriptLook) -> None:
     """Find directives of other schedulers: ignored, or obeyed beside the own ones."""
     own = look.language
-    seen: set[str] = {own.prefix}
+    prefixes: set[str] = {own.prefix}
     for other in look.languages:
-        if other.prefix in seen:
+        if other.prefix in prefixes:
             continue
-        seen.add(other.prefix)
+        prefixes.add(other.prefix)
         lines = [
             number
             for number, line in enumerate(look.source.lines[: look.header_end - 1], 1)
@@ -106,77 +106,77 @@ def check_dialects(look: ScriptLook) -> None:
 
 def check_words(look: ScriptLook) -> None:
     """Find words in directives that make the scheduler refuse the script."""
-    for each in look.directives:
-        if _wide(look, each):
+    for directive in look.directives:
+        if _wide(look, directive):
             continue
-        _comment_behind(look, each)
-        _equals(look, each)
-        _unknown(look, each)
+        _comment_behind(look, directive)
+        _equals(look, directive)
+        _unknown(look, directive)
         reading = look.language.reading
-        if each.open_quote and reading.loose_words == reading.open_quotes == "refused":
-            look.add("open-quote", each.line)
+        if directive.open_quote and reading.loose_words == reading.open_quotes == "refused":
+            look.add("open-quote", directive.line)
         if reading.unknown_options == "refused":
-            for word in each.lacking:
-                look.add("value-missing", each.line, option=word.text)
-        told = look.told(each.line, "spaced-equals", "unknown-option", "open-quote")
-        for word in each.loose[:1] if not told else ():
+            for word in directive.lacking:
+                look.add("value-missing", directive.line, option=word.text)
+        reported = look.told(directive.line, "spaced-equals", "unknown-option", "open-quote")
+        for word in directive.loose[:1] if not reported else ():
             if re.match(look.language.stray, word.text):
                 options = look.language.options
                 first = next(name for name in options if len(name) == 2 and options[name][0] in look.language.lists)
-                better = f"{each.raw[: word.start]}{first} {each.raw[word.start :]}"
-                look.add("list-option-missing", each.line, better, word=word.text, option=first)
+                better = f"{directive.raw[: word.start]}{first} {directive.raw[word.start :]}"
+                look.add("list-option-missing", directive.line, better, word=word.text, option=first)
             elif reading.loose_words == "refused":
-                look.add("loose-word", each.line, word=word.text)
+                look.add("loose-word", directive.line, word=word.text)
 
 
-def _wide(look: ScriptLook, each: Directive) -> bool:
+def _wide(look: ScriptLook, directive: Directive) -> bool:
     """Find letters that only look like those of an option; return whether the scheduler refuses the line for them."""
-    if look.line(each.line) == each.raw:
+    if look.line(directive.line) == directive.raw:
         return False
-    look.add("full-width", each.line, each.raw, safe=True)
+    look.add("full-width", directive.line, directive.raw, safe=True)
     return True
 
 
-def _comment_behind(look: ScriptLook, each: Directive) -> None:
-    known = look.language.reading.trailing_comment
-    if each.comment is None or not _refused(look, known):
+def _comment_behind(look: ScriptLook, directive: Directive) -> None:
+    reading = look.language.reading.trailing_comment
+    if directive.comment is None or not _refused(look, reading):
         return
-    better = each.raw[: each.comment].rstrip()
-    edits = (Edit(each.line, (each.raw[each.comment :], better)),)
-    doubt = known == "sometimes"
-    look.add("trailing-comment", each.line, better, edits=edits, severity="warning" if doubt else None)
+    better = directive.raw[: directive.comment].rstrip()
+    edits = (Edit(directive.line, (directive.raw[directive.comment :], better)),)
+    doubt = reading == "sometimes"
+    look.add("trailing-comment", directive.line, better, edits=edits, severity="warning" if doubt else None)
 
 
-def _refused(look: ScriptLook, known: Known) -> bool:
+def _refused(look: ScriptLook, reading: Known) -> bool:
     """Return whether a way of writing is refused, everywhere or on this machine."""
-    return known == "refused" or (known == "sometimes" and "strict-words" in look.facts)
+    return reading == "refused" or (reading == "sometimes" and "strict-words" in look.facts)
 
 
-def _equals(look: ScriptLook, each: Directive) -> None:
-    known = look.language.reading.spaced_equals
-    end = len(each.raw) if each.comment is None else each.comment
-    text = each.raw[:end]
-    quoted = re.sub(r"\"[^\"]*\"|'[^']*'", lambda found: "x" * len(found[0]), text)
-    if not _refused(look, known) or not _SPACED.search(quoted):
+def _equals(look: ScriptLook, directive: Directive) -> None:
+    reading = look.language.reading.spaced_equals
+    end = len(directive.raw) if directive.comment is None else directive.comment
+    text = directive.raw[:end]
+    quoted = re.sub(r"\"[^\"]*\"|'[^']*'", lambda match: "x" * len(match[0]), text)
+    if not _refused(look, reading) or not _SPACED.search(quoted):
         return
     better = text
     for match in reversed(list(_SPACED.finditer(quoted))):
         better = f"{better[: match.start()]}={better[match.end() :]}"
-    refused = bool(each.loose) or any(_judged(look, each))
-    look.add("spaced-equals", each.line, better + each.raw[end:], safe=True,
-             severity="warning" if known == "sometimes" else None, effect=None if refused else "changed")  # fmt: skip
+    refused = bool(directive.loose) or any(_judged(look, directive))
+    look.add("spaced-equals", directive.line, better + directive.raw[end:], safe=True,
+             severity="warning" if reading == "sometimes" else None, effect=None if refused else "changed")  # fmt: skip
 
 
-def _judged(look: ScriptLook, each: Directive) -> list[Setting]:
-    bad = {verdict.line for verdict in look.language.judge(list(each.settings)) if verdict.rule == "bad-value"}
-    return [setting for setting in each.settings if setting.line in bad]
+def _judged(look: ScriptLook, directive: Directive) -> list[Setting]:
+    bad = {verdict.line for verdict in look.language.judge(list(directive.settings)) if verdict.rule == "bad-value"}
+    return [setting for setting in directive.settings if setting.line in bad]
 
 
-def _unknown(look: ScriptLook, each: Directive) -> None:
+def _unknown(look: ScriptLook, directive: Directive) -> None:
     language = look.language
     if language.reading.unknown_options != "refused":
         return
-    for word in each.unknown:
+    for word in directive.unknown:
         option = word.text.partition("=")[0]
         relative = re.match(language.plugin_options, option) is not None
         if relative and option.startswith("--"):
@@ -186,11 +186,11 @@ def _unknown(look: ScriptLook, each: Directive) -> None:
         if "group" in _no_doubt(look) and option == "-g":
             continue
         near = near_option(option, language)
-        better = each.raw.replace(option, near, 1) if near else None
+        better = directive.raw.replace(option, near, 1) if near else None
         if relative:
-            look.add("other-version", each.line, option=option)
+            look.add("other-version", directive.line, option=option)
         else:
-            look.add("unknown-option", each.line, better, option=option)
+            look.add("unknown-option", directive.line, better, option=option)
 
 
 def _no_doubt(look: ScriptLook) -> frozenset[str]:
@@ -210,17 +210,22 @@ def check_repeats(look: ScriptLook) -> None:
     """Find options of which another value counts, and variables in values that are taken literally."""
     reading = look.language.reading
     by_key: dict[str, list[Setting]] = {}
-    for each in look.settings:
-        by_key.setdefault(each.key, []).append(each)
+    for setting in look.settings:
+        by_key.setdefault(setting.key, []).append(setting)
     for key, several in by_key.items():
         first, last = (re.fullmatch(pattern, key) for pattern in (reading.first_wins, reading.last_wins))
         winner = several[0] if first else several[-1] if last else None
-        for each in several if winner else ():
-            if winner and each.value != winner.value:
+        for setting in several if winner else ():
+            if winner and setting.value != winner.value:
                 look.add(
-                    "repeated", each.line, option=each.written, value=each.value, winner=winner.value, other=winner.line
+                    "repeated",
+                    setting.line,
+                    option=setting.written,
+                    value=setting.value,
+                    winner=winner.value,
+                    other=winner.line,
                 )
-    for each in look.settings:
-        named = reading.literal is not None and each.key in reading.literal
-        if named and re.search(r"\$\{?\w|`", each.value) and not look.told(each.line, "bad-value"):
-            look.add("variable-literal", each.line, option=each.written, value=each.value)
+    for setting in look.settings:
+        named = reading.literal is not None and setting.key in reading.literal
+        if named and re.search(r"\$\{?\w|`", setting.value) and not look.told(setting.line, "bad-value"):
+            look.add("variable-literal", setting.line, option=setting.written, value=setting.value)

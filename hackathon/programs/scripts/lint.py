@@ -50,9 +50,9 @@ def lint(source: ScriptText, dialect: str | None = None, cluster: "Cluster | Non
         return LintReport(source.name, None, ())
     for check in CHECKS:
         check(look)
-    once = {(each.line, each.rule, each.message): each for each in look.findings}
-    found = sorted(once.values(), key=lambda each: (each.line, each.severity))
-    return LintReport(source.name, look.language.name, tuple(found))
+    once = {(finding.line, finding.rule, finding.message): finding for finding in look.findings}
+    findings = sorted(once.values(), key=lambda finding: (finding.line, finding.severity))
+    return LintReport(source.name, look.language.name, tuple(findings))
 
 
 def scripts_in(folder: Path, endings: tuple[str, ...], cluster: "Cluster | None" = None) -> Iterator[LintReport]:
@@ -72,8 +72,8 @@ def lint_directed(path: Path, cluster: "Cluster | None" = None) -> LintReport | 
         return None
     if detect(source.lines, registry.script_languages()) is None:
         return None
-    known = cluster is not None and registry.script_language(cluster.scheduler) is not None
-    return lint(source, cluster=cluster if known else None)
+    is_known = cluster is not None and registry.script_language(cluster.scheduler) is not None
+    return lint(source, cluster=cluster if is_known else None)
 
 
 def looked_at(source: ScriptText, dialect: str | None = None, cluster: "Cluster | None" = None) -> ScriptLook | None:

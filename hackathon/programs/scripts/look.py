@@ -50,11 +50,11 @@ class ScriptLook:
 
     def setting(self, key: str) -> Setting | None:
         """Return the last setting of an option."""
-        return next((each for each in reversed(self.settings) if each.key == key), None)
+        return next((setting for setting in reversed(self.settings) if setting.key == key), None)
 
     def told(self, line: int, *rules: str) -> bool:
         """Return whether there is a finding of a line, of these rules."""
-        return any(each.line == line and (not rules or each.rule in rules) for each in self.findings)
+        return any(finding.line == line and (not rules or finding.rule in rules) for finding in self.findings)
 
     def add(
         self,
@@ -69,13 +69,13 @@ class ScriptLook:
         **values: object,
     ) -> None:
         """Add a finding. `safe`: the replacement may be written without asking."""
-        known = RULES[rule]
-        made = tuple(edits) or (
+        definition = RULES[rule]
+        changes = tuple(edits) or (
             (Edit(line, tuple(replacement.split("\n"))),) if safe and replacement is not None else ()
         )
         text = text_of(rule, **({"scheduler": self.language.title} | values))
-        self.findings.append(LintFinding(line, rule, severity or known.severity, text, effect or known.effect,
-                                         replacement, made))  # fmt: skip
+        self.findings.append(LintFinding(line, rule, severity or definition.severity, text, effect or definition.effect,
+                                         replacement, changes))  # fmt: skip
 
 
 def look_at(
@@ -96,7 +96,7 @@ def look_at(
             continue
         shift = len(line) - len(line.lstrip()) if indented else 0
         look.directives.append(parse(number, corrected(line, start + shift), start + shift, language))
-    look.settings = [setting for each in look.directives for setting in each.settings]
+    look.settings = [setting for directive in look.directives for setting in directive.settings]
     look.request = language.read(look.settings)
     look.site = _site(look)
     return look
@@ -145,7 +145,7 @@ def _site(look: ScriptLook) -> ScriptSite | None:
     """Return the machine that a profile or the script's own settings give away."""
     if look.cluster is not None:
         name = look.cluster.name
-        return next((each for each in look.language.sites if each.clusters and re.fullmatch(each.clusters, name)), None)
+        return next((site for site in look.language.sites if site.clusters and re.fullmatch(site.clusters, name)), None)
     for site in look.language.sites:
         for setting in look.settings:
             for key, pattern in site.marks.items():
@@ -165,17 +165,21 @@ def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLan
     inside = scan(lines).outside
     own = [line for number, line in enumerate(lines, 1) if number not in inside]
     for near in (False, True):
-        found: dict[str, list[str]] = {}
+        directives: dict[str, list[str]] = {}
         for line in own:
-            for prefix in {each.prefix for each in languages}:
+            for prefix in {language.prefix for language in languages}:
                 text = _meant(line, prefix) if near else line
                 start = begins(text, prefix) if text is not None else None
                 if text is not None and start is not None and plain(text[start:].lstrip()[:1]) == "-":
-                    found.setdefault(prefix, []).append(text)
-        if found:
-            prefix = max(found, key=lambda each: len(found[each]))  # the first of equals: dicts keep their order
-            rivals = [each for each in languages if each.prefix == prefix]
-            return max(rivals, key=lambda each: sum(bool(re.search(each.signs, line)) for line in found[prefix]))
+                    directives.setdefault(prefix, []).append(text)
+        if directives:
+            prefix = max(
+                directives, key=lambda candidate: len(directives[candidate])
+            )  # the first of equals: dicts keep their order
+            rivals = [language for language in languages if language.prefix == prefix]
+            return max(
+                rivals, key=lambda language: sum(bool(re.search(language.signs, line)) for line in directives[prefix])
+            )
     return None
 
 
@@ -185,8 +189,8 @@ def _meant(line: str, prefix: str) -> str | None:
     word = prefix[1:]
     if not match or match[1][: len(word)].upper() != word:
         return None
-    rest = match[1][len(word) :]
-    return prefix + rest if plain(rest.lstrip()[:1]) == "-" else None
+    remaining = match[1][len(word) :]
+    return prefix + remaining if plain(remaining.lstrip()[:1]) == "-" else None
 
 
 def nearly(line: str, prefix: str) -> str | None:

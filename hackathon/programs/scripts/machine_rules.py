@@ -36,7 +36,9 @@ def check_machine(look: ScriptLook) -> None:
 def _setting_of(look: ScriptLook, field: str) -> Setting | None:
     """Return the setting that a field of the request comes from."""
     empty = getattr(ScriptRequest(), field)
-    return next((each for each in reversed(look.settings) if getattr(look.language.read([each]), field) != empty), None)
+    return next(
+        (setting for setting in reversed(look.settings) if getattr(look.language.read([setting]), field) != empty), None
+    )
 
 
 def _queue(look: ScriptLook) -> None:
@@ -50,10 +52,10 @@ def _queue(look: ScriptLook) -> None:
                  site=look.site.name, severity="error" if look.cluster else None)  # fmt: skip
     elif look.cluster is not None and look.cluster.queues:
         names = name.split(",") if look.language.several_queues else [name]
-        unknown = ", ".join(each for each in names if each not in look.cluster.queues)
+        unknown = ", ".join(queue for queue in names if queue not in look.cluster.queues)
         if unknown:
-            known = ", ".join(look.cluster.queues)
-            look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=known)
+            queues = ", ".join(look.cluster.queues)
+            look.add("queue-unknown", setting.line, queue=unknown, cluster=look.cluster.name, known=queues)
         elif name in look.cluster.queues:  # which one of several takes the job is open
             _limits(look, name, look.cluster.queues[name])
 
@@ -84,22 +86,22 @@ def _limits(look: ScriptLook, name: str, queue: "Queue") -> None:
 
 def _group(look: ScriptLook) -> None:
     """Compare the option that names who pays with that of the machine."""
-    wanted = look.language.group_options.get(str(look.cluster.dialect.get("group", ""))) if look.cluster else None
-    given = next((each for each in look.settings if each.key in look.language.group_options.values()), None)
+    option = look.language.group_options.get(str(look.cluster.dialect.get("group", ""))) if look.cluster else None
+    group = next((setting for setting in look.settings if setting.key in look.language.group_options.values()), None)
     if "no-group" in look.facts and look.request.account is not None:
         setting = _setting_of(look, "account")
         look.add("no-group-option", setting.line if setting else 1, site=look.site.name if look.site else "")
-    if wanted is None or look.cluster is None:
+    if option is None or look.cluster is None:
         return
-    if given is None:
+    if group is None:
         if look.directives and known_dialect(look.cluster).wants_group:
-            look.add("group-missing", look.directives[0].line, cluster=look.cluster.name, option=wanted)
-    elif given.key != wanted:
-        written = f"{wanted}={given.value}" if " " in wanted else f"{wanted} {given.value}"
+            look.add("group-missing", look.directives[0].line, cluster=look.cluster.name, option=option)
+    elif group.key != option:
+        written = f"{option}={group.value}" if " " in option else f"{option} {group.value}"
         better = f"{look.language.prefix} {written}"
-        only = len(next(each.settings for each in look.directives if each.line == given.line)) == 1
-        look.add("other-group-option", given.line, better if only else None, cluster=look.cluster.name,
-                 option=given.key, better=written)  # fmt: skip
+        only = len(next(directive.settings for directive in look.directives if directive.line == group.line)) == 1
+        look.add("other-group-option", group.line, better if only else None, cluster=look.cluster.name,
+                 option=group.key, better=written)  # fmt: skip
 
 
 def _site(look: ScriptLook) -> None:

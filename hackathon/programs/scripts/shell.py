@@ -228,7 +228,7 @@ class _Reader:
         elif background and self.commands:
             # `( … ) &`, `{ … } &`, `done &`: all of it runs in the background
             start = next((n for n in reversed(self.opened) if n < len(self.commands)), len(self.commands) - 1)
-            self.commands[start:] = [each._replace(background=True) for each in self.commands[start:]]
+            self.commands[start:] = [command._replace(background=True) for command in self.commands[start:]]
             self.opened.clear()
 
     def skip_documents(self, number: int) -> int:

@@ -34,15 +34,15 @@ def check_data(program: TrainingProgram) -> None:
     """Look for data that are not divided, epochs in one order, and files that every rank writes."""
     if not program.wraps or program.framework:
         return
-    whole = not program.strangers
+    complete = not program.strangers
     divided = _DIVIDED.search(program.text)
     streams = "IterableDataset" in program.text
     for module in program.modules:
-        if whole and not divided and not streams:
+        if complete and not divided and not streams:
             _no_sampler(program, module, "same-data" if _seeded(program) else "no-sampler")
-        if whole and not divided:
+        if complete and not divided:
             _same_stream(program, module)
-        if whole and "set_epoch" not in program.text:
+        if complete and "set_epoch" not in program.text:
             _no_set_epoch(module)
         if not _SHARDED.search(program.text):
             _saves(program, module)
@@ -58,7 +58,7 @@ def _seeded(program: TrainingProgram) -> bool:
         if not any(module.tests(call))
     ]
     generators = program.called("Generator", "worker_init_fn")
-    return bool(seeds) and not generators and all(isinstance(each, ast.Constant) for each in seeds)
+    return bool(seeds) and not generators and all(isinstance(seed, ast.Constant) for seed in seeds)
 
 
 def _no_sampler(program: TrainingProgram, module: Module, rule: str) -> None:
@@ -68,7 +68,7 @@ def _no_sampler(program: TrainingProgram, module: Module, rule: str) -> None:
         shuffle = keyword(call, "shuffle")
         if not isinstance(shuffle, ast.Constant) or shuffle.value is not True or keyword(call, "batch_sampler"):
             continue
-        if any(each.arg is None for each in call.keywords):
+        if any(argument.arg is None for argument in call.keywords):
             continue
         if rule == "same-data" and keyword(call, "generator"):
             continue
@@ -91,16 +91,18 @@ def _same_stream(program: TrainingProgram, module: Module) -> None:
                   and module.dotted(call.func).endswith("manual_seed")]  # fmt: skip
         if _RANKED.search(words) or (
             _RANDOM.search(words)
-            and not (seeded and all(isinstance(each, ast.Constant) for call in seeded for each in call.args))
+            and not (seeded and all(isinstance(argument, ast.Constant) for call in seeded for argument in call.args))
         ):
             continue
-        made = program.callers.get(node.name, [])
-        if made and not any(_RANKED.search(_deep_words(other, each)) for other, call in made for each in _given(call)):
+        constructions = program.callers.get(node.name, [])
+        if constructions and not any(
+            _RANKED.search(_deep_words(other, argument)) for other, call in constructions for argument in _given(call)
+        ):
             module.look.add("same-stream", node.lineno, name=node.name)
 
 
 def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
+    return [*call.args, *(argument.value for argument in call.keywords)]
 
 
 def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Edit, ...]:
@@ -108,7 +110,7 @@ def _with_sampler(module: Module, call: ast.Call, shuffle: ast.expr) -> tuple[Ed
     data = call.args[0] if call.args else keyword(call, "dataset")
     top = next((node for node in module.tree.body if isinstance(node, ast.ImportFrom) and node.lineno == node.end_lineno
                 and (node.module or "").startswith("torch") and node.lineno < call.lineno), None)  # fmt: skip
-    name = next((each for each, full in module.aliases.items() if full.endswith(".DistributedSampler")), "")
+    name = next((alias for alias, full in module.aliases.items() if full.endswith(".DistributedSampler")), "")
     if not isinstance(data, ast.Name) or (top is None and not name):
         return ()
     better = module.replaced(shuffle, f"{name or 'DistributedSampler'}({data.id})")
@@ -188,12 +190,12 @@ def text_or_name(value: ast.expr) -> bool:
 def _deep_words(module: Module, value: ast.expr) -> str:
     """Return the words of a value and of what its names are given."""
     words = [module.words(value)]
-    for each in ast.walk(value):
-        if isinstance(each, ast.Name):
-            given = module.assigned(each.id)
+    for node in ast.walk(value):
+        if isinstance(node, ast.Name):
+            values = module.assigned(node.id)
             # a name that comes from elsewhere may be another one on each rank
-            words += ["rank" if value is None and not _looped(module, each.id) else module.words(value) if value else ""
-                      for value in given]  # fmt: skip
+            words += ["rank" if value is None and not _looped(module, node.id) else module.words(value) if value else ""
+                      for value in values]  # fmt: skip
     return " ".join(words)
 
 
@@ -207,7 +209,7 @@ def _on_one_rank(program: TrainingProgram, module: Module, node: ast.AST, depth:
     module.spend(1)
     if any(_unsure(module, test) for test in module.tests(node)):
         return True
-    if any(RANK.search(module.words(each)) for each in module.wraps(node)):
+    if any(RANK.search(module.words(wrapper)) for wrapper in module.wraps(node)):
         return True
     function = module.function(node)
     if function is None:
@@ -228,9 +230,9 @@ def _unsure(module: Module, test: ast.AST) -> bool:
     if any(isinstance(part, ast.Compare) and _is_first(part) for part in parts):
         return True
     return any(
-        RANK.search(module.words(given))
-        for each in ast.walk(test) if isinstance(each, ast.Name)
-        for given in module.assigned(each.id) if given is not None
+        RANK.search(module.words(value))
+        for name in ast.walk(test) if isinstance(name, ast.Name)
+        for value in module.assigned(name.id) if value is not None
     )  # fmt: skip
 
 
@@ -252,9 +254,9 @@ def check_machine(program: TrainingProgram, situation: TrainingSituation) -> Non
                                     visible=", ".join(situation.visible))  # fmt: skip
         if situation.offline and not _OFFLINE.search(program.text):
             for call, name in module.calls:
-                what = _download(program, call, name)
-                if what:
-                    module.look.add("download-in-job", call.lineno, what=what, cluster=situation.cluster)
+                download = _download(program, call, name)
+                if download:
+                    module.look.add("download-in-job", call.lineno, what=download, cluster=situation.cluster)
 
 
 def _download(program: TrainingProgram, call: ast.Call, name: str) -> str:

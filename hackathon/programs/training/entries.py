@@ -42,11 +42,11 @@ class CommandStart(NamedTuple):
 
 def start_of(folder: Path, words: tuple[str, ...]) -> CommandStart:
     """Return what a command starts, as far as it can be told from its words and the script that they name."""
-    found = launchers.launched(words)
+    launch = launchers.launched(words)
     own = None
-    if found is not None:
-        own = OwnLauncher(found.launcher, "", 0) if found.own_world else None
-        words = found.program
+    if launch is not None:
+        own = OwnLauncher(launch.launcher, "", 0) if launch.own_world else None
+        words = launch.program
     start = launchers.started(words)
     if start.kind in ("python", "module"):
         name = python_file(folder, start)
@@ -64,7 +64,7 @@ def python_file(folder: Path, start: launchers.Start) -> str:
         name = beneath(start.file)
         return name if name and inside(folder, name) else ""
     path = start.file.replace(".", "/")
-    return next((each for each in (f"{path}/__main__.py", f"{path}.py") if inside(folder, each)), "")
+    return next((candidate for candidate in (f"{path}/__main__.py", f"{path}.py") if inside(folder, candidate)), "")
 
 
 def beneath(name: str) -> str:
@@ -81,17 +81,17 @@ def _of_script(folder: Path, name: str, own: OwnLauncher | None) -> CommandStart
 
     lines = text_lines(folder, name)
     files: dict[str, None] = {}
-    whole = True
+    complete = True
     for command in script_commands(lines):
-        found = launchers.launched(command.words)
-        if found is not None and found.own_world and command.sure and own is None:
-            own = OwnLauncher(found.launcher, name, command.line)
-        start = launchers.started(found.program if found else command.words)
+        launch = launchers.launched(command.words)
+        if launch is not None and launch.own_world and command.sure and own is None:
+            own = OwnLauncher(launch.launcher, name, command.line)
+        start = launchers.started(launch.program if launch else command.words)
         file = python_file(folder, start) if start.kind in ("python", "module") else ""
         if file:
             files[file] = None
-        elif command.words and (found is not None or command.words[0] not in _PLAIN):
-            whole = False
+        elif command.words and (launch is not None or command.words[0] not in _PLAIN):
+            complete = False
         if command.words[:1] == ("cd",):
             return CommandStart(own_launcher=own)
-    return CommandStart(tuple(files), whole and bool(files), own)
+    return CommandStart(tuple(files), complete and bool(files), own)

@@ -132,22 +132,24 @@ def _swallowed(program: TrainingProgram, module: Module) -> None:
         if not isinstance(node, ast.Try):
             continue
         looped = any(isinstance(up, ast.For | ast.While) for _, up in module.above(node))
-        handlers = [each for each in node.handlers if _catches(each, everything=not looped) and not _ends(each)]
-        if handlers and any(_trains(program, module, each, DEPTH) for each in node.body):
+        handlers = [
+            handler for handler in node.handlers if _catches(handler, everything=not looped) and not _ends(handler)
+        ]
+        if handlers and any(_trains(program, module, statement, DEPTH) for statement in node.body):
             module.look.add("swallowed-exception", handlers[0].lineno)
 
 
 def _trains(program: TrainingProgram, module: Module, node: ast.AST, depth: int) -> bool:
     """Return whether a piece of a program computes gradients, itself or in functions that it calls by their names."""
-    for each in ast.walk(node):
+    for part in ast.walk(node):
         module.spend(1)
-        if not isinstance(each, ast.Call):
+        if not isinstance(part, ast.Call):
             continue
-        name = module.dotted(each.func)
+        name = module.dotted(part.func)
         if name.endswith(".backward"):
             return True
-        if depth and isinstance(each.func, ast.Name) and any(
-            _trains(program, other, function, depth - 1) for other, function in program.functions.get(each.func.id, ())
+        if depth and isinstance(part.func, ast.Name) and any(
+            _trains(program, other, function, depth - 1) for other, function in program.functions.get(part.func.id, ())
         ):  # fmt: skip
             return True
     return False
@@ -159,17 +161,17 @@ def _catches(handler: ast.ExceptHandler, *, everything: bool) -> bool:
     In a loop any exception makes a rank skip a step; around a loop a named one may be how the loop ends.
     """
     names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    words = ["" if each is None else ast.unparse(each).rpartition(".")[2] for each in names]
+    words = ["" if name is None else ast.unparse(name).rpartition(".")[2] for name in names]
     return any(not word or word in _ALL or (not everything and word not in _NO_FAILURE) for word in words)
 
 
 def _ends(handler: ast.ExceptHandler) -> bool:
     """Return whether a handler may end the program, or calls something that is not known to return."""
-    for each in ast.walk(handler):
-        if isinstance(each, ast.Raise | ast.Return | ast.Break):
+    for node in ast.walk(handler):
+        if isinstance(node, ast.Raise | ast.Return | ast.Break):
             return True
-        if isinstance(each, ast.Call):
-            words = ast.unparse(each.func)
+        if isinstance(node, ast.Call):
+            words = ast.unparse(node.func)
             if not _TELLS.search(words):
                 return True
     return False

@@ -33,9 +33,11 @@ def look_at_shell(folder: Path, name: str, situation: TrainingSituation) -> list
     from hackathon.programs.training import shell_rules  # most commands start Python themselves
 
     look = FileLook(name, "shell", script_lines(folder / name))
-    programs = [os.path.normpath(each) for each in shell_rules.check_shell(look, situation)]
+    programs = [os.path.normpath(program) for program in shell_rules.check_shell(look, situation)]
     entries = tuple(
-        dict.fromkeys(each for each in programs if not each.startswith(("/", "..")) and inside(folder, each))
+        dict.fromkeys(
+            program for program in programs if not program.startswith(("/", "..")) and inside(folder, program)
+        )
     )
     if shell_rules.own_gpus(look.lines):
         situation = replace(situation, own_gpus=True)
@@ -44,7 +46,7 @@ def look_at_shell(folder: Path, name: str, situation: TrainingSituation) -> list
 
 def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingSituation) -> list[FileLook]:
     """Return looks at a Python program: at the files that are started, and at its own modules that they import."""
-    if not entries or not all(inside(folder, each) for each in entries):
+    if not entries or not all(inside(folder, entry) for entry in entries):
         return []
     program = TrainingProgram.read(folder, entries)
     with contextlib.suppress(TooManyStepsError):  # nobody wrote that by hand: what was found so far is told
@@ -61,13 +63,13 @@ def look_at_program(folder: Path, entries: tuple[str, ...], situation: TrainingS
 
 def _alone(program: TrainingProgram, folder: Path, entry: str, situation: TrainingSituation) -> None:
     """The program and all that it imports can be read, and nothing of it can reach another process."""
-    whole = ProgramText.read(folder, entry)
-    module = next((each for each in program.modules if each.name == entry), None)
-    if whole is None or whole.unknown or module is None:
+    text = ProgramText.read(folder, entry)
+    module = next((module for module in program.modules if module.name == entry), None)
+    if text is None or text.unknown or module is None:
         return
     severity: Severity = "error" if situation.processes is not None else "warning"
     port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
-    module.look.add("no-process-group", 1, severity=severity, files=", ".join(whole.files[:5]), port=port)
+    module.look.add("no-process-group", 1, severity=severity, files=", ".join(text.files[:5]), port=port)
 
 
 def port_knows(folder: Path, entry: str) -> bool:
@@ -99,4 +101,9 @@ def told_by_text(
         data_rules.check_data(program)
         if situation is not None:
             rank_rules.check_ranks(program, situation)
-    return [(module.name, each) for module in program.modules for each in module.look.findings if each.rule in rules]
+    return [
+        (module.name, finding)
+        for module in program.modules
+        for finding in module.look.findings
+        if finding.rule in rules
+    ]

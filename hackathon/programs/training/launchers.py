@@ -60,16 +60,16 @@ class Launched(NamedTuple):
 
 def launched(words: Sequence[str]) -> Launched | None:
     """Return what a command's launcher starts, or None for a command without one, or with one that only tells."""
-    name, rest = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
+    name, remaining = (words[0].rpartition("/")[2] if words else ""), list(words[1:])
     sure = True
     if _PYTHON.fullmatch(name):
-        at = next((number for number, word in enumerate(rest) if word != "-u"), len(rest))
-        if rest[at : at + 1] == ["-m"] and len(rest) > at + 1:
+        at = next((number for number, word in enumerate(remaining) if word != "-u"), len(remaining))
+        if remaining[at : at + 1] == ["-m"] and len(remaining) > at + 1:
             # without --use_env it passes --local_rank to the program, which torchrun does not
-            sure = rest[at + 1] != "torch.distributed.launch" or bool({"--use_env", "--use-env"} & set(rest))
-            name, rest = _MODULES.get(rest[at + 1], ""), rest[at + 2 :]
-    elif name == "accelerate" and rest[:1] == ["launch"]:
-        rest = rest[1:]
+            sure = remaining[at + 1] != "torch.distributed.launch" or bool({"--use_env", "--use-env"} & set(remaining))
+            name, remaining = _MODULES.get(remaining[at + 1], ""), remaining[at + 2 :]
+    elif name == "accelerate" and remaining[:1] == ["launch"]:
+        remaining = remaining[1:]
     elif name == "accelerate":
         return None
     if name not in KEYS:
@@ -78,35 +78,35 @@ def launched(words: Sequence[str]) -> Launched | None:
     counts, flags = set(_COUNTS[kind].split()), set(_FLAGS[kind].split())
     module, bare = False, False
     alone = kind == "torchrun"
-    while rest and rest[0].startswith("-") and rest[0] != "--":
-        option, equals, value = rest.pop(0).partition("=")
+    while remaining and remaining[0].startswith("-") and remaining[0] != "--":
+        option, equals, value = remaining.pop(0).partition("=")
         plain_name = option.lstrip("-")
         if option in _TELLS:
             return None
-        if plain_name in _MEETS and not _HERE.fullmatch(value or (rest[0] if rest else "")):
+        if plain_name in _MEETS and not _HERE.fullmatch(value or (remaining[0] if remaining else "")):
             alone = False
         if plain_name in ("m", "module") and kind in ("torchrun", "accelerate", "deepspeed"):
             module = True
         elif plain_name in ("no_python", "no-python") and kind in ("torchrun", "accelerate", "deepspeed"):
             bare = True
         elif plain_name in counts:
-            if not equals and rest:
-                rest.pop(0)
+            if not equals and remaining:
+                remaining.pop(0)
         elif plain_name not in flags and not re.fullmatch(r"-(?:n|np|N|c)\d+", option):
             sure = False
-    if rest[:1] == ["--"]:
-        rest.pop(0)
-    if not rest:
+    if remaining[:1] == ["--"]:
+        remaining.pop(0)
+    if not remaining:
         return Launched(name, KEYS[name], (), ())
-    alone &= not rest[0].startswith(("$", "{"))
+    alone &= not remaining[0].startswith(("$", "{"))
     if module:
-        rest = ["python", "-m", *rest]
-    elif not bare and rest[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
-        rest.insert(0, "python")
-    inner = launched(rest)
+        remaining = ["python", "-m", *remaining]
+    elif not bare and remaining[0].endswith(".py") and kind in ("torchrun", "accelerate", "deepspeed"):
+        remaining.insert(0, "python")
+    inner = launched(remaining)
     if inner is not None:  # mpirun torchrun …: people mean something by that
         return Launched(name, inner.key, (), inner.program)
-    return Launched(name, KEYS[name], tuple(rest) if sure else (), tuple(rest), alone)
+    return Launched(name, KEYS[name], tuple(remaining) if sure else (), tuple(remaining), alone)
 
 
 def joined(words: Sequence[str]) -> str:

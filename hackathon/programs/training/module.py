@@ -41,16 +41,16 @@ class Module:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Name → what was imported under it, with its dots."""
-        found: dict[str, str] = {}
+        aliases: dict[str, str] = {}
         for node in self.nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     root = alias.name.partition(".")[0]
-                    found[alias.asname or root] = alias.name if alias.asname else root
+                    aliases[alias.asname or root] = alias.name if alias.asname else root
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 for alias in node.names:
-                    found[alias.asname or alias.name] = f"{node.module}.{alias.name}"
-        return found
+                    aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+        return aliases
 
     @cached_property
     def used_text(self) -> str:
@@ -108,9 +108,9 @@ class Module:
             for block in ("body", "orelse", "finalbody"):
                 statements = getattr(up, block, None)
                 if isinstance(statements, list) and below in statements:
-                    place = statements.index(below)
-                    self.spend(place + 1)
-                    for earlier in statements[:place]:
+                    position = statements.index(below)
+                    self.spend(position + 1)
+                    for earlier in statements[:position]:
                         if isinstance(earlier, ast.If) and _leaves(earlier.body):
                             yield earlier.test
 
@@ -130,34 +130,34 @@ class Module:
     def words(self, node: ast.AST) -> str:
         """Return the names and texts inside a node."""
         parts = []
-        for each in ast.walk(node):
+        for part in ast.walk(node):
             self.spend(1)
-            if isinstance(each, ast.Name):
-                parts.append(each.id)
-            elif isinstance(each, ast.Attribute):
-                parts.append(each.attr)
-            elif isinstance(each, ast.Constant) and isinstance(each.value, str):
-                parts.append(each.value)
+            if isinstance(part, ast.Name):
+                parts.append(part.id)
+            elif isinstance(part, ast.Attribute):
+                parts.append(part.attr)
+            elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+                parts.append(part.value)
         return " ".join(parts)
 
     def assigned(self, name: str) -> list[ast.expr | None]:
         """Return what a name is given anywhere in the file; None for what is no plain value (a parameter, a loop)."""
         if name in self._assigned:
             return self._assigned[name]
-        found = self._assigned[name] = []
+        values = self._assigned[name] = []
         self.spend(len(self.nodes))
         for node in self.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name) and target.id == name:
-                        found.append(node.value)
+                        values.append(node.value)
                     elif not isinstance(target, ast.Name):
-                        found += [None for each in ast.walk(target) if _stores(each, name)]
+                        values += [None for part in ast.walk(target) if _stores(part, name)]
             elif isinstance(node, ast.arg) and node.arg == name:
-                found.append(None)
+                values.append(None)
             elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.NamedExpr | ast.comprehension):
-                found += [None for each in ast.walk(node.target) if _stores(each, name)]
-        return found
+                values += [None for part in ast.walk(node.target) if _stores(part, name)]
+        return values
 
     def replaced(self, node: ast.expr | ast.stmt, text: str) -> tuple[Edit, ...]:
         """Return the edit that puts a text in the place of a node of one line; none for a longer node."""
@@ -177,7 +177,7 @@ class Module:
     @cached_property
     def given(self) -> dict[str, list[ast.expr]]:
         """Name of a variable or attribute → what it, or a part of it, is given anywhere in the file."""
-        found: dict[str, list[ast.expr]] = {}
+        values: dict[str, list[ast.expr]] = {}
         for node in self.nodes:
             targets: list[ast.expr] = []
             value: ast.expr | None = None
@@ -187,40 +187,42 @@ class Module:
                 targets, value = [node.target], node.value
             elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
                 targets, value = [node.target], node.iter
-            for name in (each for target in targets for each in self._set(target)):
+            for name in (name for target in targets for name in self._set(target)):
                 if value is not None:
-                    found.setdefault(name, []).append(value)
-        return found
+                    values.setdefault(name, []).append(value)
+        return values
 
     def _set(self, target: ast.expr) -> Iterator[str]:
         """Yield the names that a target changes: of `data.x[i] = …` both `x` and `data`, but no module or settings."""
         waiting = [target]
         while waiting:
-            each = waiting.pop()
-            if isinstance(each, ast.Tuple | ast.List):
-                waiting += each.elts
-            elif isinstance(each, ast.Starred | ast.Subscript):
-                waiting += [each.value] if self.dotted(each.value) != "os.environ" else []
-            elif isinstance(each, ast.Attribute):
-                yield each.attr
-                waiting.append(each.value)
-            elif isinstance(each, ast.Name) and each.id not in self.aliases and each.id not in _HOLDERS:
-                yield each.id
+            expression = waiting.pop()
+            if isinstance(expression, ast.Tuple | ast.List):
+                waiting += expression.elts
+            elif isinstance(expression, ast.Starred | ast.Subscript):
+                waiting += [expression.value] if self.dotted(expression.value) != "os.environ" else []
+            elif isinstance(expression, ast.Attribute):
+                yield expression.attr
+                waiting.append(expression.value)
+            elif (
+                isinstance(expression, ast.Name) and expression.id not in self.aliases and expression.id not in _HOLDERS
+            ):
+                yield expression.id
 
     @cached_property
     def classes(self) -> dict[str, list[ast.ClassDef]]:
         """Name → the classes of that name."""
-        found: dict[str, list[ast.ClassDef]] = {}
+        classes: dict[str, list[ast.ClassDef]] = {}
         for node in self.nodes:
             if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(node)
-        return found
+                classes.setdefault(node.name, []).append(node)
+        return classes
 
     @property
     def has_os(self) -> bool:
         """Whether `os` is there at the top of the file."""
-        return any(isinstance(each, ast.Import) and any(a.name == "os" and not a.asname for a in each.names)
-                   for each in self.tree.body)  # fmt: skip
+        return any(isinstance(statement, ast.Import) and any(a.name == "os" and not a.asname for a in statement.names)
+                   for statement in self.tree.body)  # fmt: skip
 
 
 def text_value(node: ast.AST | None) -> str | None:
@@ -230,7 +232,7 @@ def text_value(node: ast.AST | None) -> str | None:
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
     """Return the value of a keyword argument."""
-    return next((each.value for each in call.keywords if each.arg == name), None)
+    return next((argument.value for argument in call.keywords if argument.arg == name), None)
 
 
 def _main(test: ast.expr) -> bool:

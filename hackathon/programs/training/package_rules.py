@@ -34,22 +34,22 @@ def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> N
     """
     if "sys.path" in program.text or "site.addsitedir" in program.text:
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for module in program.modules:
         beside = module.name.rpartition("/")[0]
         for node in module.tree.body:
             for name in _imported(node):
                 root = name.partition(".")[0]
-                if root in told or root in STANDARD or root in packages.names or root == "hackathon_runtime":
+                if root in reported or root in STANDARD or root in packages.names or root == "hackathon_runtime":
                     continue
                 folders = {program.folder, program.folder / beside}
-                if own_file(program.folder, beside, name) or any((each / root).is_dir() for each in folders):
+                if own_file(program.folder, beside, name) or any((path / root).is_dir() for path in folders):
                     continue
-                if any((each / f"{root}.py").exists() for each in folders):
+                if any((path / f"{root}.py").exists() for path in folders):
                     continue
-                told.add(root)
-                wanted = (PROJECTS[root] or root) if root in PROJECTS else "…"
-                pip = f"`{shlex.quote(str(packages.environment))}/bin/python -m pip install {wanted}`"
+                reported.add(root)
+                project = (PROJECTS[root] or root) if root in PROJECTS else "…"
+                pip = f"`{shlex.quote(str(packages.environment))}/bin/python -m pip install {project}`"
                 module.look.add(
                     "package-missing", node.lineno, name=root, environment=str(packages.environment), pip=pip
                 )
@@ -57,5 +57,5 @@ def check_packages(program: TrainingProgram, packages: "InstalledPackages") -> N
 
 def _imported(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.Import):
-        return [each.name for each in node.names]
+        return [alias.name for alias in node.names]
     return [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []

@@ -94,21 +94,21 @@ class TrainingProgram:
     @cached_property
     def functions(self) -> dict[str, list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]]:
         """Name → the functions of that name."""
-        found: dict[str, list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]] = {}
+        functions: dict[str, list[tuple[Module, ast.FunctionDef | ast.AsyncFunctionDef]]] = {}
         for module in self.modules:
             for node in module.nodes:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                    found.setdefault(node.name, []).append((module, node))
-        return found
+                    functions.setdefault(node.name, []).append((module, node))
+        return functions
 
     @cached_property
     def callers(self) -> dict[str, list[tuple[Module, ast.Call]]]:
         """Name → the calls of a function or method of that name."""
-        found: dict[str, list[tuple[Module, ast.Call]]] = {}
+        callers: dict[str, list[tuple[Module, ast.Call]]] = {}
         for module in self.modules:
             for call, dotted in module.calls:
-                found.setdefault(dotted.rpartition(".")[2], []).append((module, call))
-        return found
+                callers.setdefault(dotted.rpartition(".")[2], []).append((module, call))
+        return callers
 
     def fallback(self, module: Module, node: ast.AST, depth: int = DEPTH) -> bool:
         """Return whether a line is reached only where something asks how the program was started, or has failed.
@@ -149,19 +149,19 @@ class TrainingProgram:
     @cached_property
     def uses(self) -> dict[str, list[tuple[Module, ast.AST]]]:
         """Name → where a function or method of that name is called or passed on."""
-        found: dict[str, list[tuple[Module, ast.AST]]] = {}
+        uses: dict[str, list[tuple[Module, ast.AST]]] = {}
         for module in self.modules:
             for node in module.nodes:
                 if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    found.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append((module, node))
-        return found
+                    uses.setdefault(node.id if isinstance(node, ast.Name) else node.attr, []).append((module, node))
+        return uses
 
 
 def _module(file: ProgramFile, *, started: bool) -> "Module | FileLook":
     tree = file.parsed
     if isinstance(tree, ast.Module) and file.whole:
         if not started:
-            tree = ast.Module([each for each in tree.body if not only_started(each)], tree.type_ignores)
+            tree = ast.Module([statement for statement in tree.body if not only_started(statement)], tree.type_ignores)
         return Module(file, tree)
     look = FileLook(file.name, "python", file.lines)
     line, reason = (1, "") if isinstance(tree, ast.Module) else tree

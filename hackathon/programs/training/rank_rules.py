@@ -54,11 +54,11 @@ def _spawns(program: TrainingProgram, module: Module) -> None:
 def _joins(program: TrainingProgram, function: str, depth: int) -> bool:
     """Return whether a function joins a process group, itself or by what it calls."""
     for module, node in program.functions.get(function, ()):
-        for each in ast.walk(node):
+        for call in ast.walk(node):
             module.spend(1)
-            if not isinstance(each, ast.Call):
+            if not isinstance(call, ast.Call):
                 continue
-            name = module.dotted(each.func).rpartition(".")[2]
+            name = module.dotted(call.func).rpartition(".")[2]
             if name == "init_process_group" or (depth and name != function and _joins(program, name, depth - 1)):
                 return True
     return False
@@ -154,12 +154,13 @@ def _global_rank(module: Module, situation: TrainingSituation) -> None:
         module.look.add("global-rank-as-gpu", value.lineno, *edits, severity=severity, text=module.source(value))
 
 
-def _whole_rank(module: Module, value: ast.expr | None, place: ast.AST) -> bool:
+def _whole_rank(module: Module, value: ast.expr | None, use: ast.AST) -> bool:
     """Return whether a value is the rank in the whole job, wherever it is set."""
     if isinstance(value, ast.Name):
-        given = module.assigned(value.id)
-        return bool(given) and all(
-            each is not None and not isinstance(each, ast.Name) and _whole_rank(module, each, place) for each in given
+        values = module.assigned(value.id)
+        return bool(values) and all(
+            source is not None and not isinstance(source, ast.Name) and _whole_rank(module, source, use)
+            for source in values
         )
     if isinstance(value, ast.Call):
         name = module.dotted(value.func)

@@ -32,22 +32,22 @@ def read_project(folder: Path, command: str, situation: TrainingSituation) -> li
         return []
     look = FileLook(COMMAND_FILE, "command", script_lines(folder / COMMAND_FILE))
     looks = [look, *_from_command(folder, words, look, situation)]
-    for each in looks:
+    for look in looks:
         if situation.processes == 1:  # what is wrong for several processes may be right for one
-            each.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in each.findings]
-        each.findings.sort(key=lambda finding: (finding.line, finding.severity))
-    return [(LintReport(each.path, each.dialect, tuple(each.findings)), each.lines) for each in looks if each.findings]
+            look.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in look.findings]
+        look.findings.sort(key=lambda finding: (finding.line, finding.severity))
+    return [(LintReport(look.path, look.dialect, tuple(look.findings)), look.lines) for look in looks if look.findings]
 
 
 def _from_command(folder: Path, words: list[str], look: FileLook, situation: TrainingSituation) -> list[FileLook]:
     line = next((n for n, text in enumerate(look.lines, 1) if re.match(r"command\s*:", text)), 1)
-    found = launchers.launched(words)
-    if found is not None:
-        edits = _command_line(look, line, words, found.rest)
+    launch = launchers.launched(words)
+    if launch is not None:
+        edits = _command_line(look, line, words, launch.rest)
         if edits and not situation.launcher_given:
-            edits = (Edit(line, (*edits[0].lines, f"launcher: {found.key}")),)
-        look.add("launcher-in-command", line, *edits, launcher=found.launcher, key=found.key)
-        words = list(found.program)
+            edits = (Edit(line, (*edits[0].lines, f"launcher: {launch.key}")),)
+        look.add("launcher-in-command", line, *edits, launcher=launch.launcher, key=launch.key)
+        words = list(launch.program)
     start = launchers.started(words)
     name = start.file
     if situation.visible:
@@ -67,7 +67,7 @@ def _from_command(folder: Path, words: list[str], look: FileLook, situation: Tra
         return _looks(folder, "python", name, situation) if name else []
     name = os.path.normpath(name)
     if not (folder / name).exists():
-        other = _near(folder, name) if found is None else ""
+        other = _near(folder, name) if launch is None else ""
         better = [other if word == start.file else word for word in words]
         edits = _command_line(look, line, words, better) if other else ()
         look.add("file-missing", line, *edits, file=start.file, folder=str(folder))
@@ -97,13 +97,13 @@ def _looks(folder: Path, kind: str, name: str, situation: TrainingSituation) -> 
 
 def _near(folder: Path, name: str) -> str:
     """Return the file beside a missing one whose name is like it."""
-    place = folder / os.path.dirname(name)  # noqa: PTH120 — a text, not a path
+    parent = folder / os.path.dirname(name)  # noqa: PTH120 — a text, not a path
     ending = os.path.splitext(name)[1]  # noqa: PTH122
     try:
-        known = sorted(each.name for each in place.iterdir() if each.suffix == ending and each.is_file())[:1000]
+        names = sorted(path.name for path in parent.iterdir() if path.suffix == ending and path.is_file())[:1000]
     except (OSError, ValueError):  # ValueError: a name with a zero byte
         return ""
-    like = nearest(os.path.basename(name), known)  # noqa: PTH119
+    like = nearest(os.path.basename(name), names)  # noqa: PTH119
     return os.path.join(os.path.dirname(name), like) if like else ""  # noqa: PTH118, PTH120
 
 

@@ -70,11 +70,11 @@ class FileLook:
         **values: object,
     ) -> None:
         """Add a finding; `edits` are the changed lines, given only where the change is sure."""
-        same = [each.line for each in self.findings if each.rule == rule]
+        same = [finding.line for finding in self.findings if finding.rule == rule]
         if line in same or len(same) >= MOST:
             return
-        shown = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
-        text = message(f"training.{rule.replace('-', '_')}", **shown)
+        fields = {name: printable(value)[:200] if isinstance(value, str) else value for name, value in values.items()}
+        text = message(f"training.{rule.replace('-', '_')}", **fields)
         better = "\n".join(new for edit in edits for new in edit.lines) if edits else None
         kind = RULES[rule]
         self.findings.append(LintFinding(line, rule, severity or kind.severity, text, kind.effect, better, edits))

@@ -29,24 +29,24 @@ MOST = 500
 def share_of(program: TrainingProgram, module: Module, data: ast.expr | None) -> Share:
     """Return what the names that lead to a data set say."""
     waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, data, 0)] if data is not None else [])
-    seen: set[object] = set()
+    visited: set[object] = set()
     share: Share = "same"
     while waiting:
-        here, value, depth = waiting.popleft()
-        found: list[tuple[Module, ast.AST]] = []
-        for node in _inside(here, value):
-            if _divides(program, here, node):
+        home, value, depth = waiting.popleft()
+        sources: list[tuple[Module, ast.AST]] = []
+        for node in _inside(home, value):
+            if _divides(program, home, node):
                 return "own"
             if isinstance(node, ast.Name | ast.Attribute):
-                found += _values(program, here, node, seen)
+                sources += _values(program, home, node, visited)
             elif isinstance(node, ast.Call):
-                if any(_RANK.search(_names(here, each)) for each in _data_of(here, node)):
+                if any(_RANK.search(_names(home, argument)) for argument in _data_of(home, node)):
                     share = "unsure"
-                found += _made_by(program, here, node)
-        for other, each in found if depth < STEPS else ():
-            if each not in seen:
-                seen.add(each)
-                waiting.append((other, each, depth + 1))
+                sources += _made_by(program, home, node)
+        for other, source in sources if depth < STEPS else ():
+            if source not in visited:
+                visited.add(source)
+                waiting.append((other, source, depth + 1))
         if len(waiting) > MOST:
             return "unsure"
     return share
@@ -56,13 +56,13 @@ def _inside(module: Module, node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and what is inside it, without what only says on which GPU something lies."""
     waiting = [node]
     while waiting:
-        each = waiting.pop()
+        inner = waiting.pop()
         module.spend(1)
-        yield each
-        if isinstance(each, ast.Call):
-            waiting += [each.func, *_data_of(module, each)]
-        elif not isinstance(each, ast.BinOp) or not (text_value(each.left) or "").startswith("cuda"):
-            waiting += ast.iter_child_nodes(each)
+        yield inner
+        if isinstance(inner, ast.Call):
+            waiting += [inner.func, *_data_of(module, inner)]
+        elif not isinstance(inner, ast.BinOp) or not (text_value(inner.left) or "").startswith("cuda"):
+            waiting += ast.iter_child_nodes(inner)
 
 
 def _data_of(module: Module, call: ast.Call) -> list[ast.expr]:
@@ -71,7 +71,7 @@ def _data_of(module: Module, call: ast.Call) -> list[ast.expr]:
     last = name.rpartition(".")[2]
     if last in _PLACES or (name.startswith("torchvision.datasets.") and last not in _FOLDERS):
         return []
-    return [*call.args, *(each.value for each in call.keywords if each.arg not in _NO_DATA)]
+    return [*call.args, *(argument.value for argument in call.keywords if argument.arg not in _NO_DATA)]
 
 
 def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
@@ -86,10 +86,10 @@ def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         named = isinstance(node.func, ast.Attribute) and node.func.attr == "format"
         written = named or (isinstance(node.func, ast.Name) and node.func.id == "str")
-        held = text_value(node.func.value) if isinstance(node.func, ast.Attribute) else None
-        arguments = [*node.args, *(each.value for each in node.keywords)]
-        return written and not (held or "").startswith("cuda") and any(
-            _ranked(program, module, each) for each in arguments
+        template = text_value(node.func.value) if isinstance(node.func, ast.Attribute) else None
+        arguments = [*node.args, *(argument.value for argument in node.keywords)]
+        return written and not (template or "").startswith("cuda") and any(
+            _ranked(program, module, argument) for argument in arguments
         )  # fmt: skip
     return False
 
@@ -97,8 +97,8 @@ def _divides(program: TrainingProgram, module: Module, node: ast.AST) -> bool:
 def _names(module: Module, node: ast.AST) -> str:
     """Return the names in an expression: a text, such as a column called rank, is none."""
     return " ".join(
-        each.id if isinstance(each, ast.Name) else each.attr
-        for each in _inside(module, node) if isinstance(each, ast.Name | ast.Attribute)
+        inner.id if isinstance(inner, ast.Name) else inner.attr
+        for inner in _inside(module, node) if isinstance(inner, ast.Name | ast.Attribute)
     )  # fmt: skip
 
 
@@ -107,41 +107,41 @@ def _ranked(program: TrainingProgram, module: Module, value: ast.AST) -> bool:
     if _RANK.search(_names(module, value)):
         return True
     waiting: deque[tuple[Module, ast.AST, int]] = deque([(module, value, 0)])
-    seen: set[object] = set()
+    visited: set[object] = set()
     while waiting:
-        here, node, depth = waiting.popleft()
-        if depth and _RANK.search(here.words(node)):
+        home, node, depth = waiting.popleft()
+        if depth and _RANK.search(home.words(node)):
             return True
-        for each in _inside(here, node) if depth < INDEX_STEPS else ():
-            if isinstance(each, ast.Name | ast.Attribute):
-                waiting += [(other, given, depth + 1) for other, given in _values(program, here, each, seen)]
+        for inner in _inside(home, node) if depth < INDEX_STEPS else ():
+            if isinstance(inner, ast.Name | ast.Attribute):
+                waiting += [(other, source, depth + 1) for other, source in _values(program, home, inner, visited)]
         if len(waiting) > MOST:
             return True
     return False
 
 
 def _values(
-    program: TrainingProgram, module: Module, node: ast.Name | ast.Attribute, seen: set[object]
+    program: TrainingProgram, module: Module, node: ast.Name | ast.Attribute, visited: set[object]
 ) -> list[tuple[Module, ast.expr]]:
     """Return what a name is given anywhere in its file: by `=`, by a loop, or as a parameter; nothing the second time.
 
-    `seen`: the names that were asked for, which grows.
+    `visited`: the names that were asked for, which grows.
     """
     name = node.id if isinstance(node, ast.Name) else node.attr
-    found = [(module, value) for value in module.given.get(name, ())]
+    values = [(module, value) for value in module.given.get(name, ())]
     function = module.function(node) if isinstance(node, ast.Name) else None
-    if (module.name, name, function) in seen:
+    if (module.name, name, function) in visited:
         return []
-    seen.add((module.name, name, function))
+    visited.add((module.name, name, function))
     if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        names = [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
         if name in names:
             at = names.index(name) - (names[0] == "self")
             for other, call in program.callers.get(function.name, ()):
-                value = next((each.value for each in call.keywords if each.arg == name), None)
+                value = next((argument.value for argument in call.keywords if argument.arg == name), None)
                 value = value or (call.args[at] if 0 <= at < len(call.args) else None)
-                found += [(other, value)] if value is not None else []
-    return found
+                values += [(other, value)] if value is not None else []
+    return values
 
 
 def _made_by(program: TrainingProgram, module: Module, call: ast.Call) -> Iterator[tuple[Module, ast.AST]]:
@@ -153,4 +153,4 @@ def _made_by(program: TrainingProgram, module: Module, call: ast.Call) -> Iterat
             if isinstance(node, ast.Return | ast.Yield) and node.value is not None:
                 yield other, node.value
     for other in program.modules:
-        yield from ((other, made) for made in other.classes.get(name, ()))
+        yield from ((other, owner) for owner in other.classes.get(name, ()))

@@ -109,17 +109,17 @@ def _variable(look: FileLook, command: Command, name: str, value: str, situation
 
 
 def _launch(look: FileLook, command: Command, words: tuple[str, ...]) -> None:
-    found = launched(words)
-    if found is None:
+    launch = launched(words)
+    if launch is None:
         return
     edits: tuple[Edit, ...] = ()
     old = re.sub(r"[\"']", "", command.raw)
-    if found.rest and " ".join(words) in " ".join(old.split()) and command.raw.rstrip()[-1:] != "\\":
+    if launch.rest and " ".join(words) in " ".join(old.split()) and command.raw.rstrip()[-1:] != "\\":
         start = command.raw.find(words[0])
         tail = " ".join(command.raw[start:].split())
         if tail == " ".join(words):
-            edits = (Edit(command.line, (command.raw[:start] + joined(found.rest),)),)
-    look.add("launcher-in-script", command.line, *edits, launcher=found.launcher, key=found.key)
+            edits = (Edit(command.line, (command.raw[:start] + joined(launch.rest),)),)
+    look.add("launcher-in-script", command.line, *edits, launcher=launch.launcher, key=launch.key)
 
 
 def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
@@ -136,7 +136,7 @@ def _chosen(lines: Sequence[str], outside: frozenset[int]) -> Iterator[int]:
         if depth or gone:
             yield number
         depth = max(0, depth - len(re.findall(r"(?:^|;)\s*(?:fi|esac)\b", line)))
-        gone |= not depth and _leaves([each for each in lines[begin - 1 : number] if len(each) <= LONGEST])
+        gone |= not depth and _leaves([line for line in lines[begin - 1 : number] if len(line) <= LONGEST])
 
 
 def _leaves(block: Sequence[str]) -> bool:

@@ -12,25 +12,25 @@ Scattered = dict[tuple[str, Scope], tuple[int, bool]]
 
 def chainer_counts(functions: Functions, iterators: list[cst.Call], scattered: Scattered) -> KnownCounts:
     """Return what is known of the samples of a program; `iterators`: those of the training."""
-    updates = [each for each in functions.calls if method(each) == "update" and _is_optimizer(functions, each)]
+    updates = [call for call in functions.calls if method(call) == "update" and _is_optimizer(functions, call)]
     functions.train_by([*dict.fromkeys([*functions.backwards, *updates])])
 
-    def length(what: str, scope: Scope, node: cst.CSTNode) -> str:
-        lives = home(functions, what, scope)
-        for (name, there), (line, trains) in scattered.items():
-            if name != what or lives is not home(functions, name, there):
+    def length(measured: str, scope: Scope, node: cst.CSTNode) -> str:
+        lives = home(functions, measured, scope)
+        for (name, home_scope), (line, trains) in scattered.items():
+            if name != measured or lives is not home(functions, name, home_scope):
                 continue
             if not trains:
                 return "other"
-            if scope is not there:
+            if scope is not home_scope:
                 return "mixed"  # whether it is the share already depends on who calls this function, and when
             return "own" if functions.program.line(node) >= line else "whole"
         return ""
 
     sizes = {
-        functions.program.text(given.value)
-        for each in iterators
-        if (given := argument(each, "batch_size", 1)) is not None
+        functions.program.text(size.value)
+        for iterator in iterators
+        if (size := argument(iterator, "batch_size", 1)) is not None
     }
     return KnownCounts(tuple(_loops(functions)), frozenset(sizes), length)
 
@@ -40,24 +40,24 @@ def _is_optimizer(functions: Functions, call: cst.Call) -> bool:
     receiver = call.func.value if isinstance(call.func, cst.Attribute) else None
     if receiver is None or dotted(receiver) is None:
         return False
-    made = (each for each, _ in functions.origins(receiver, functions.scope(call)))
+    origins = (origin for origin, _ in functions.origins(receiver, functions.scope(call)))
     return any(
         functions.imports.full(inner.func).startswith("chainer.optimizers.")
-        for each in made
-        for inner in calls(functions.program, each)
+        for origin in origins
+        for inner in calls(functions.program, origin)
     )
 
 
 def _loops(functions: Functions) -> list[Loop]:
     """Return the innermost loops that make steps of a training."""
     program = functions.program
-    found: list[Loop] = []
-    for each in program.walk(program.module):
-        if not isinstance(each, Loop) or not functions.reaches(each.body):
+    loops: list[Loop] = []
+    for loop in program.walk(program.module):
+        if not isinstance(loop, Loop) or not functions.reaches(loop.body):
             continue
-        through = [functions.target(call) for call in functions.reaches(each.body)]
-        deeper = [each.body, *(function.body for function in through if function is not None)]
+        through = [functions.target(call) for call in functions.reaches(loop.body)]
+        deeper = [loop.body, *(function.body for function in through if function is not None)]
         inner = (below for body in deeper for below in program.walk(body) if isinstance(below, Loop))
         if not any(functions.reaches(below.body) for below in inner):
-            found.append(each)
-    return found
+            loops.append(loop)
+    return loops

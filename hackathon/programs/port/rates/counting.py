@@ -43,66 +43,66 @@ class Counting:
         self._left = 0
         program = functions.program
         self._trains = {
-            each: each in counts.loops or bool(functions.reaches(each))
-            for each in program.walk(program.module)
-            if isinstance(each, Loop)
+            loop: loop in counts.loops or bool(functions.reaches(loop))
+            for loop in program.walk(program.module)
+            if isinstance(loop, Loop)
         }
         self._collecting = {
-            each for each in functions.all if any(counts.collects(node) for node in program.walk(each.body))
+            function for function in functions.all if any(counts.collects(node) for node in program.walk(function.body))
         }
-        self._bound = [_Bound(self, each) for each in counts.loops]
+        self._bound = [_Bound(self, loop) for loop in counts.loops]
         self._elsewhere = set(self._added()) if counts.loops else set()
         """Names, with their functions, that loops add to which do not train; none where it is not known which do."""
 
     def of_printed(self, value: cst.BaseExpression, scope: Scope) -> set[str]:
         """Return what a printed rate counts; nothing where that is not known."""
         self._left, self.kept = _VALUES, set()
-        found = self._of_rate(value, scope, DEPTH)
-        if "times" in found and found <= {"times", "own"}:
-            found = {"whole"}  # the program multiplies by itself
-        return found if self._left > 0 else set()
+        kinds = self._of_rate(value, scope, DEPTH)
+        if "times" in kinds and kinds <= {"times", "own"}:
+            kinds = {"whole"}  # the program multiplies by itself
+        return kinds if self._left > 0 else set()
 
     def _of_rate(self, value: cst.BaseExpression, scope: Scope, depth: int) -> set[str]:
         if isinstance(value, cst.IfExp):  # `n / seconds if seconds else 0`
-            parts = [self._of_rate(each, scope, depth) for each in (value.body, value.orelse) if not _literal(each)]
+            parts = [self._of_rate(part, scope, depth) for part in (value.body, value.orelse) if not _literal(part)]
             return set().union(*parts) if all(parts) else set()
         counts, divisors = _factors(value)
-        if any(self.collected(each) for each in divisors):
+        if any(self.collected(divisor) for divisor in divisors):
             return {"mixed"}  # a mean of the processes, or whatever its author means
         if divisors:
-            return set().union(*(self._of_count(each, scope, DEPTH) for each in counts))
-        rest = [each for each in counts if self.counts.collects(each) != "times"]
-        found: set[str] = {"times"} if len(rest) < len(counts) else set()
-        if len(rest) != 1:
+            return set().union(*(self._of_count(count, scope, DEPTH) for count in counts))
+        factors = [factor for factor in counts if self.counts.collects(factor) != "times"]
+        kinds: set[str] = {"times"} if len(factors) < len(counts) else set()
+        if len(factors) != 1:
             return set()
-        (given,) = rest
-        if given is not value and depth > 0:
-            more = self._of_rate(given, scope, depth - 1)
-            return found | more if more else set()
-        for before, there in self._given(given, scope) if depth > 0 else ():
+        (factor,) = factors
+        if factor is not value and depth > 0:
+            more = self._of_rate(factor, scope, depth - 1)
+            return kinds | more if more else set()
+        for before, origin_scope in self._given(factor, scope) if depth > 0 else ():
             if _literal(before):
                 continue  # what it is before the first step
-            part = self._of_rate(before, there, depth - 1)
+            part = self._of_rate(before, origin_scope, depth - 1)
             if not part:
                 return set()
-            found |= part
-        return found
+            kinds |= part
+        return kinds
 
     def _of_count(self, value: cst.BaseExpression, scope: Scope, depth: int) -> set[str]:
         """Return what an expression counts: by the names in it, and by what they were assigned."""
         program = self.functions.program
-        found: set[str] = set()
+        kinds: set[str] = set()
         inside: set[cst.CSTNode] = set()  # parts that are judged already
         for node in program.walk(value):
             if node in inside:
                 continue
-            told = self.counts.collects(node)
-            if told:
-                found.add(told if told != "times" or self._is_factor(node, value) else "mixed")
+            kind = self.counts.collects(node)
+            if kind:
+                kinds.add(kind if kind != "times" or self._is_factor(node, value) else "mixed")
                 inside |= set(program.walk(node))
                 continue
             if isinstance(node, cst.Call) and dotted(node.func) == "len" and len(node.args) == 1:
-                found |= self._of_length(node, node.args[0].value, scope, depth) or {"mixed"}
+                kinds |= self._of_length(node, node.args[0].value, scope, depth) or {"mixed"}
                 inside |= set(program.walk(node))
                 continue
             name = dotted(node) if isinstance(node, cst.Name | cst.Attribute) else None
@@ -111,17 +111,17 @@ class Counting:
             inside |= set(program.walk(node))
             bound = self._of_bound(name, scope)
             if program.text(node) in self.counts.sizes:
-                found.add("own")
+                kinds.add("own")
             elif bound:
-                found.add(bound)
+                kinds.add(bound)
             elif (name, scope) in self._elsewhere:
-                found.add("other")
+                kinds.add("other")
             elif name.endswith(".shape"):
-                found |= self._told_length(name.removesuffix(".shape"), scope, node, DEPTH)
+                kinds |= self._told_length(name.removesuffix(".shape"), scope, node, DEPTH)
             elif depth > 0:
-                for given, there in self._given(node, scope):
-                    found |= self._of_count(given, there, depth - 1)
-        return found
+                for origin, origin_scope in self._given(node, scope):
+                    kinds |= self._of_count(origin, origin_scope, depth - 1)
+        return kinds
 
     def _is_factor(self, node: cst.CSTNode, top: cst.CSTNode) -> bool:
         """Return whether a part of an expression is a factor of it, above the line."""
@@ -138,73 +138,77 @@ class Counting:
 
     def _of_bound(self, name: str, scope: Scope) -> str:
         """Return what a name counts that gets its value in a loop that trains, "" for other names."""
-        kinds = {kind for each in self._bound if each.scope is scope for kind in each.kinds(name)}
+        kinds = {kind for bound in self._bound if bound.scope is scope for kind in bound.kinds(name)}
         if not kinds:
             return ""
         return "mixed" if len(kinds) > 1 or (name, scope) in self._elsewhere else kinds.pop()
 
     def _of_length(self, call: cst.Call, value: cst.BaseExpression, scope: Scope, depth: int) -> set[str]:
-        what = dotted(value)
-        if what is None:
+        source = dotted(value)
+        if source is None:
             return self._of_count(value, scope, depth)
-        bound = self._of_bound(what, scope)
-        found = self._told_length(what, scope, call, DEPTH)
-        if bound and found:  # data and a batch of them have the same name
+        bound = self._of_bound(source, scope)
+        kinds = self._told_length(source, scope, call, DEPTH)
+        if bound and kinds:  # data and a batch of them have the same name
             return {bound} if self._inside(call) else {"mixed"}
-        if found == {"whole"}:
+        if kinds == {"whole"}:
             self.kept.add(call)
-        if found or bound:
-            return found or {bound}
-        for given, there in self._given(value, scope) if depth > 0 else ():
+        if kinds or bound:
+            return kinds or {bound}
+        for origin, origin_scope in self._given(value, scope) if depth > 0 else ():
             # how long something is that a call made, its arguments do not tell
-            found |= {"mixed"} if isinstance(given, cst.Call) else self._of_count(given, there, depth - 1)
-        return found
+            kinds |= {"mixed"} if isinstance(origin, cst.Call) else self._of_count(origin, origin_scope, depth - 1)
+        return kinds
 
-    def _told_length(self, what: str, scope: Scope, node: cst.CSTNode, depth: int) -> set[str]:
+    def _told_length(self, source: str, scope: Scope, node: cst.CSTNode, depth: int) -> set[str]:
         """Return what a length counts by the name of what is measured, also as a parameter."""
-        told = self.counts.length(what, scope, node)
-        if told or depth <= 0:
-            return {told} if told else set()
-        found: set[str] = set()
-        for given, there, element in self.functions.before(what, scope, None):
+        kind = self.counts.length(source, scope, node)
+        if kind or depth <= 0:
+            return {kind} if kind else set()
+        kinds: set[str] = set()
+        for origin, origin_scope, element in self.functions.before(source, scope, None):
             self._left -= 1
-            name = dotted(given) if element is None else None
-            part = self._told_length(name, there, given, depth - 1) if name is not None and self._left > 0 else set()
-            found |= part or {""}
-        return found if "" not in found else {"mixed"} if len(found) > 1 else set()
+            name = dotted(origin) if element is None else None
+            part = (
+                self._told_length(name, origin_scope, origin, depth - 1)
+                if name is not None and self._left > 0
+                else set()
+            )
+            kinds |= part or {""}
+        return kinds if "" not in kinds else {"mixed"} if len(kinds) > 1 else set()
 
     def _inside(self, node: cst.CSTNode) -> bool:
-        return any(each in self.counts.loops for each in self.functions.program.above(node))
+        return any(outer in self.counts.loops for outer in self.functions.program.above(node))
 
     def _given(self, value: cst.BaseExpression, scope: Scope) -> Iterator[tuple[cst.BaseExpression, Scope]]:
         """Yield what a name was assigned, or what a function of this program returns."""
         function = self.functions.target(value) if isinstance(value, cst.Call) else None
-        what = dotted(value) if function is None else function
-        if what is not None:
-            yield from self._before(what, scope, None, DEPTH)
+        source = dotted(value) if function is None else function
+        if source is not None:
+            yield from self._before(source, scope, None, DEPTH)
 
     def _before(
-        self, what: str | cst.FunctionDef, scope: Scope, index: int | None, depth: int
+        self, source: str | cst.FunctionDef, scope: Scope, index: int | None, depth: int
     ) -> Iterator[tuple[cst.BaseExpression, Scope]]:
-        for given, there, element in self.functions.before(what, scope, index):
+        for origin, origin_scope, element in self.functions.before(source, scope, index):
             self._left -= 1
             if self._left <= 0:
                 return
-            function = self.functions.target(given) if isinstance(given, cst.Call) else None
+            function = self.functions.target(origin) if isinstance(origin, cst.Call) else None
             if function is not None and depth > 0:
-                yield from self._before(function, there, element, depth - 1)
+                yield from self._before(function, origin_scope, element, depth - 1)
             elif element is None:
-                yield given, there
-            elif isinstance(given, cst.Tuple) and element < len(given.elements):
-                yield given.elements[element].value, there
+                yield origin, origin_scope
+            elif isinstance(origin, cst.Tuple) and element < len(origin.elements):
+                yield origin.elements[element].value, origin_scope
 
     def _added(self) -> Iterator[tuple[str, Scope]]:
         program = self.functions.program
-        for each in program.find(program.module, cst.AugAssign):
-            if (name := dotted(each.target)) is None or self._inside(each):
+        for addition in program.find(program.module, cst.AugAssign):
+            if (name := dotted(addition.target)) is None or self._inside(addition):
                 continue
-            if any(not self._trains[above] for above in program.above(each) if isinstance(above, Loop)):
-                yield name, self.functions.scope(each)
+            if any(not self._trains[above] for above in program.above(addition) if isinstance(above, Loop)):
+                yield name, self.functions.scope(addition)
 
     def trains(self, loop: Loop) -> bool:
         """Return whether a loop makes steps of a training."""
@@ -226,29 +230,29 @@ class _Bound:
         functions, program = counting.functions, counting.functions.program
         self.scope = functions.scope(loop)
         self._kinds: dict[str, set[str]] = {}
-        given: list[tuple[list[str], cst.BaseExpression]] = []
+        assigned: list[tuple[list[str], cst.BaseExpression]] = []
         for node in program.walk(loop):
             if not isinstance(node, cst.AugAssign | cst.Assign | cst.AnnAssign | cst.For):
                 continue
-            targets = [each.target for each in node.targets] if isinstance(node, cst.Assign) else [node.target]
-            names = [name for each in targets for name in _names(each)]
-            around = [each for each in (node, *program.above(node)) if isinstance(each, Loop)]
+            targets = [target.target for target in node.targets] if isinstance(node, cst.Assign) else [node.target]
+            names = [name for target in targets for name in _names(target)]
+            around = [node for node in (node, *program.above(node)) if isinstance(node, Loop)]
             inner = around[: around.index(loop)] if node is not loop else []
-            kind = "own" if all(counting.trains(each) for each in inner) else "mixed"
+            kind = "own" if all(counting.trains(outer) for outer in inner) else "mixed"
             for name in names:
                 self._kinds.setdefault(name, set()).add(kind)
             if not isinstance(node, cst.For) and node.value is not None:
-                given.append((names, node.value))
-        self._collect(counting, given)
+                assigned.append((names, node.value))
+        self._collect(counting, assigned)
 
-    def _collect(self, counting: Counting, given: list[tuple[list[str], cst.BaseExpression]]) -> None:
+    def _collect(self, counting: Counting, assigned: list[tuple[list[str], cst.BaseExpression]]) -> None:
         """Find the names that all processes have a part in, by what they are given, again and again."""
         program = counting.functions.program
-        waiting = [name for names, value in given if counting.collected(value) for name in names]
+        waiting = [name for names, value in assigned if counting.collected(value) for name in names]
         uses: dict[str, list[str]] = {}
-        for names, value in given if waiting else ():
-            for each in program.find(value, cst.Name):
-                uses.setdefault(each.value, []).extend(names)
+        for names, value in assigned if waiting else ():
+            for used in program.find(value, cst.Name):
+                uses.setdefault(used.value, []).extend(names)
         while waiting:
             name = waiting.pop()
             if "collected" not in self._kinds[name]:
@@ -282,8 +286,8 @@ def _literal(value: cst.BaseExpression) -> bool:
 
 def _names(target: cst.BaseExpression) -> Iterator[str]:
     if isinstance(target, cst.Tuple | cst.List):
-        for each in target.elements:
-            yield from _names(each.value)
+        for element in target.elements:
+            yield from _names(element.value)
     elif (name := dotted(target)) is not None:
         yield name
 

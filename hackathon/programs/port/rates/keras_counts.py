@@ -21,60 +21,60 @@ def keras_counts(keras: KerasProgram, loops: dict[cst.For, bool]) -> KnownCounts
     many batches it makes is not written in the program, only how long its arrays are.
     """
     functions = keras.functions
-    trained = {call for each in loops for call in _slices(keras, iterated(each), functions.scope(each))}
-    whole = _arrays(functions, (arg.value for call in trained for arg in call.args[:1]))
+    trained = {call for loop in loops for call in _slices(keras, iterated(loop), functions.scope(loop))}
+    trained_arrays = _arrays(functions, (arg.value for call in trained for arg in call.args[:1]))
     for call in keras.fits:
         if (x := argument(call, "x", 0)) is not None:
             arrays = keras.arrays(call) or [
-                arg.value for each in _slices(keras, x.value, functions.scope(call)) for arg in each.args[:1]
+                arg.value for call in _slices(keras, x.value, functions.scope(call)) for arg in call.args[:1]
             ]
-            whole |= _arrays(functions, arrays)
+            trained_arrays |= _arrays(functions, arrays)
     # a loop over data that are not known may run over any of them
-    known = all(loops.values()) and bool(loops or not keras.tapes)
-    other = _tested(keras, trained) - whole if known else set()
+    complete = all(loops.values()) and bool(loops or not keras.tapes)
+    other = _tested(keras, trained) - trained_arrays if complete else set()
 
-    def length(what: str, scope: Scope, _node: cst.CSTNode) -> str:
+    def length(measured: str, scope: Scope, _node: cst.CSTNode) -> str:
         for loop, shared in loops.items():
-            if what == dotted(iterated(loop)) and scope is functions.scope(loop):
+            if measured == dotted(iterated(loop)) and scope is functions.scope(loop):
                 return "own" if shared else "mixed"
-        key = what, home(functions, what, scope)
-        return ("whole" if known else "mixed") if key in whole else "other" if key in other else ""
+        key = measured, home(functions, measured, scope)
+        return ("whole" if complete else "mixed") if key in trained_arrays else "other" if key in other else ""
 
     sizes = {
-        functions.program.text(given.value)
+        functions.program.text(size.value)
         for loop in loops
         for call in keras.batched(iterated(loop), functions.scope(loop))
-        if (given := argument(call, "batch_size", 0)) is not None
+        if (size := argument(call, "batch_size", 0)) is not None
     }
     return KnownCounts(tuple(loops), frozenset(sizes), length)
 
 
 def _slices(keras: KerasProgram, value: cst.BaseExpression, scope: Scope) -> list[cst.Call]:
     """Return the calls of `from_tensor_slices` that a data set begins with."""
-    return [each for each, _ in keras.bases(value, scope) if isinstance(each, cst.Call) and keras.is_slices(each)]
+    return [base for base, _ in keras.bases(value, scope) if isinstance(base, cst.Call) and keras.is_slices(base)]
 
 
 def _tested(keras: KerasProgram, trained: set[cst.Call]) -> _Names:
     """Return the names of arrays that the program evaluates or predicts, or makes another data set of."""
     functions = keras.functions
-    slices = [each for each in functions.calls if keras.is_slices(each) and each not in trained]
-    tests = [each for each in functions.calls if method(each) in _TESTS]
+    slices = [call for call in functions.calls if keras.is_slices(call) and call not in trained]
+    tests = [call for call in functions.calls if method(call) in _TESTS]
     return _arrays(functions, (arg.value for call in (*slices, *tests) for arg in call.args if arg.keyword is None))
 
 
 def _arrays(functions: Functions, values: Iterable[cst.BaseExpression]) -> _Names:
     """Return the names in what is given, `x` and `y` in `(x, y)`, and where they live."""
     return {
-        (name, home(functions, name, functions.scope(each)))
+        (name, home(functions, name, functions.scope(part)))
         for value in values
-        for each in _parts(value)
-        if (name := dotted(each)) is not None
+        for part in _parts(value)
+        if (name := dotted(part)) is not None
     }
 
 
 def _parts(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     if isinstance(value, cst.Tuple | cst.List):
-        for each in value.elements:
-            yield from _parts(each.value)
+        for element in value.elements:
+            yield from _parts(element.value)
     else:
         yield value

@@ -18,22 +18,22 @@ _LETTERS, _WORDS = 2000, 8
 _RATES = ("samples_per_s", "tokens_per_s")
 
 
-def scope_of(pieces: list[Piece], place: int) -> str | None:
+def scope_of(pieces: list[Piece], index: int) -> str | None:
     """Return whose rate the reader of logs takes a value for: `EACH`, `ALL`, "" (not said); None: it is no rate."""
-    return _read(_line(pieces, place, {}))
+    return _read(_line(pieces, index, {}))
 
 
-def _line(pieces: list[Piece], place: int, texts: dict[int, str]) -> str:
+def _line(pieces: list[Piece], index: int, texts: dict[int, str]) -> str:
     """Return a line with one value of interest; `texts`: other letters for some of its parts."""
-    found = []
-    for number, each in enumerate(pieces):
-        if isinstance(each, Text):
-            found.append(texts.get(number, each.shown))
-        elif isinstance(each, str):
-            found.append(each)
+    parts = []
+    for number, piece in enumerate(pieces):
+        if isinstance(piece, Text):
+            parts.append(texts.get(number, piece.shown))
+        elif isinstance(piece, str):
+            parts.append(piece)
         else:
-            found.append(_SHOWN if number == place else OTHER)
-    return "".join(found)
+            parts.append(_SHOWN if number == index else OTHER)
+    return "".join(parts)
 
 
 def _read(line: str) -> str | None:
@@ -41,25 +41,25 @@ def _read(line: str) -> str | None:
         return None
     for name, value in CustomaryWords().read(line):
         for scope in ("", EACH, ALL):
-            if name in {f"{each}{scope}" for each in _RATES} and value in {float(_SHOWN) * each for each in _FACTORS}:
+            if name in {f"{rate}{scope}" for rate in _RATES} and value in {float(_SHOWN) * rate for rate in _FACTORS}:
                 return scope
     return None
 
 
-def said_total(pieces: list[Piece], place: int) -> tuple[Text, int, str] | None:
+def said_total(pieces: list[Piece], index: int) -> tuple[Text, int, str] | None:
     """Return where and how to say beside the unit that a rate is that of all, so that the reader of logs knows it."""
-    for number, at, more in (*_behind(pieces, place), *_ahead(pieces, place)):
+    for number, at, more in (*_behind(pieces, index), *_ahead(pieces, index)):
         text = pieces[number]
         assert isinstance(text, Text)
-        shown = text.shown
-        if _read(_line(pieces, place, {number: shown[:at] + more + shown[at:]})) == ALL:
+        letters = text.shown
+        if _read(_line(pieces, index, {number: letters[:at] + more + letters[at:]})) == ALL:
             return text, at, more
     return None
 
 
-def _behind(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
+def _behind(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
     """Yield the ends of words behind a value, the nearest first."""
-    for number in range(place + 1, len(pieces)):
+    for number in range(index + 1, len(pieces)):
         text = pieces[number]
         if isinstance(text, cst.BaseExpression | Untold):
             return
@@ -68,9 +68,9 @@ def _behind(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
             yield from ((number, match.end(), " (total)") for match in ends)
 
 
-def _ahead(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
+def _ahead(pieces: list[Piece], index: int) -> Iterator[tuple[int, int, str]]:
     """Yield the beginnings of words before a value, the nearest first."""
-    for number in range(place - 1, -1, -1):
+    for number in range(index - 1, -1, -1):
         text = pieces[number]
         if isinstance(text, cst.BaseExpression | Untold):
             return
@@ -79,10 +79,10 @@ def _ahead(pieces: list[Piece], place: int) -> Iterator[tuple[int, int, str]]:
             yield from ((number, at, "total ") for at in reversed(starts[-_WORDS:]))
 
 
-def insert(edits: Edits, node: Written, places: list[tuple[int, str]]) -> None:
+def insert(edits: Edits, node: Written, insertions: list[tuple[int, str]]) -> None:
     """Put words into a string of the program."""
     letters = raw(node)
-    for at, more in sorted(places, reverse=True):
+    for at, more in sorted(insertions, reverse=True):
         letters = letters[:at] + more + letters[at:]
     if isinstance(node, cst.SimpleString):
         letters = f"{node.prefix}{node.quote}{letters}{node.quote}"

@@ -34,7 +34,7 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
 
     Return the calls of `len` that count the samples of all processes, as they did before.
     """
-    kept: set[cst.Call] = set()
+    unchanged: set[cst.Call] = set()
     counting = Counting(functions, counts)
     inserted: dict[Written, list[tuple[int, str]]] = {}
     for call in functions.calls:
@@ -42,36 +42,36 @@ def whole_rates(edits: Edits, functions: Functions, counts: KnownCounts, process
         if not prints and not (processes.prints and dotted(call.func) == processes.prints):
             continue
         pieces = list(islice(printed(call), _PIECES))
-        scopes = [None if isinstance(each, str) else scope_of(pieces, place) for place, each in enumerate(pieces)]
-        for place, (piece, scope) in enumerate(zip(pieces, scopes, strict=True)):
+        scopes = [None if isinstance(piece, str) else scope_of(pieces, index) for index, piece in enumerate(pieces)]
+        for index, (piece, scope) in enumerate(zip(pieces, scopes, strict=True)):
             if scope is None or scope == EACH or not isinstance(piece, cst.BaseExpression | Untold):
                 continue
-            found = counting.of_printed(piece, functions.scope(call)) if not isinstance(piece, Untold) else set()
-            if found == {"other"} or (found == {"collected"} and scope == ALL):
+            kinds = counting.of_printed(piece, functions.scope(call)) if not isinstance(piece, Untold) else set()
+            if kinds == {"other"} or (kinds == {"collected"} and scope == ALL):
                 continue  # of an evaluation, where each process sees all its data; or the sum of all processes already
-            own = found == {"own"} and processes.sees(call) and _alone(pieces, place)
-            if not own and found != {"whole"}:
+            own = kinds == {"own"} and processes.sees(call) and _alone(pieces, index)
+            if not own and kinds != {"whole"}:
                 edits.ask(call, "ask-throughput", world=processes.size)
                 continue
             if not own:
-                kept |= counting.kept
+                unchanged |= counting.kept
             elif isinstance(piece, cst.BaseExpression):
                 _multiply(edits, piece, processes.size)
-            total = said_total(pieces, place) if scope != ALL else None
+            total = said_total(pieces, index) if scope != ALL else None
             if total is not None:
                 text, at, more = total
                 inserted.setdefault(text.node, []).append((text.start + at, more))
             if total is not None or own:
-                shown = functions.program.text(piece) if isinstance(piece, cst.BaseExpression) else ""
-                edits.done(call, "do-throughput", f"{processes.size} * {shown}" if own else "(total)")
-    for node, places in inserted.items():
-        insert(edits, node, places)
-    return kept
+                expression = functions.program.text(piece) if isinstance(piece, cst.BaseExpression) else ""
+                edits.done(call, "do-throughput", f"{processes.size} * {expression}" if own else "(total)")
+    for node, insertions in inserted.items():
+        insert(edits, node, insertions)
+    return unchanged
 
 
-def _alone(pieces: list[Piece], place: int) -> bool:
+def _alone(pieces: list[Piece], index: int) -> bool:
     """Return whether a value stands at one place of a line: `"{0} samples/s, {0} of 9"` has one value at two."""
-    return sum(each is pieces[place] for each in pieces) == 1
+    return sum(piece is pieces[index] for piece in pieces) == 1
 
 
 def _multiply(edits: Edits, piece: cst.BaseExpression, world: str) -> None:

@@ -46,10 +46,10 @@ Piece = Text | cst.BaseExpression | Untold | str
 
 def printed(call: cst.Call) -> Iterator[Piece]:
     """Yield the parts of the line that a print writes."""
-    for number, each in enumerate(call.args):
-        if each.keyword is None and not each.star:
+    for number, argument in enumerate(call.args):
+        if argument.keyword is None and not argument.star:
             yield from [" "] if number else []
-            yield from _pieces(each.value)
+            yield from _pieces(argument.value)
 
 
 def raw(node: Written) -> str:
@@ -79,10 +79,14 @@ def _pieces(value: cst.BaseExpression) -> Iterator[Piece]:
     elif isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Modulo):
         yield from _filled(value.left, _PERCENT, *_of_percent(value.right)) or [value]
     elif isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value == "format":
-        plain = [None if each.star else each.value for each in value.args if each.keyword is None and each.star != "**"]
-        named = {each.keyword.value: each.value for each in value.args if each.keyword is not None}
-        whole = not any(each.star for each in value.args)
-        yield from _filled(value.func.value, _BRACES, plain, named, whole) or [value]
+        plain = [
+            None if argument.star else argument.value
+            for argument in value.args
+            if argument.keyword is None and argument.star != "**"
+        ]
+        named = {argument.keyword.value: argument.value for argument in value.args if argument.keyword is not None}
+        complete = not any(argument.star for argument in value.args)
+        yield from _filled(value.func.value, _BRACES, plain, named, complete) or [value]
     else:
         yield value
 
@@ -92,13 +96,17 @@ def _of_percent(
 ) -> tuple[list[cst.BaseExpression | None], dict[str, cst.BaseExpression], bool]:
     """Return the values of `"…" % right`: those in their order, those by name, and whether these are all."""
     if isinstance(right, cst.Tuple):
-        stars = any(isinstance(each, cst.StarredElement) for each in right.elements)
-        return [None if isinstance(each, cst.StarredElement) else each.value for each in right.elements], {}, not stars
+        stars = any(isinstance(element, cst.StarredElement) for element in right.elements)
+        return (
+            [None if isinstance(element, cst.StarredElement) else element.value for element in right.elements],
+            {},
+            not stars,
+        )
     if isinstance(right, cst.Dict):
         named = {
-            each.key.raw_value: each.value
-            for each in right.elements
-            if isinstance(each, cst.DictElement) and isinstance(each.key, cst.SimpleString)
+            element.key.raw_value: element.value
+            for element in right.elements
+            if isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString)
         }
         return [], named, len(named) == len(right.elements)
     # a name may stand for one value, or for a tuple or dictionary of several
@@ -109,12 +117,12 @@ class _Values:
     """The values that a template gets, which its places take by order, number or name."""
 
     def __init__(
-        self, plain: list[cst.BaseExpression | None], named: dict[str, cst.BaseExpression], whole: bool
+        self, plain: list[cst.BaseExpression | None], named: dict[str, cst.BaseExpression], complete: bool
     ) -> None:
         stars = plain.index(None) if None in plain else len(plain)
-        self._plain = [each for each in plain[:stars] if each is not None]  # behind `*values` no number is known
+        self._plain = [value for value in plain[:stars] if value is not None]  # behind `*values` no number is known
         self._named = named
-        self._whole = whole
+        self._complete = complete
         self._next = 0
 
     def take(self, field: str) -> Piece | None:
@@ -126,70 +134,70 @@ class _Values:
         if not name:
             name, self._next = str(self._next), self._next + 1
         if name.isdigit():
-            found = self._plain[int(name)] if int(name) < len(self._plain) else None
+            value = self._plain[int(name)] if int(name) < len(self._plain) else None
         else:
-            found = self._named.get(name)
-        if found is None:
-            return None if self._whole else Untold()
-        return Untold() if match["part"] else found
+            value = self._named.get(name)
+        if value is None:
+            return None if self._complete else Untold()
+        return Untold() if match["part"] else value
 
     def named(self, name: str) -> Piece | None:
         """Return the value of a name, `Untold` where it is not written; None: there is none."""
-        return self._named.get(name) or (None if self._whole else Untold())
+        return self._named.get(name) or (None if self._complete else Untold())
 
 
 def _filled(
     template: cst.BaseExpression,
-    places: re.Pattern[str],
+    pattern: re.Pattern[str],
     plain: list[cst.BaseExpression | None],
     named: dict[str, cst.BaseExpression],
-    whole: bool,
+    complete: bool,
 ) -> list[Piece]:
     """Return the parts of a template with its values at their places; [] where they do not go together.
 
-    `whole`: whether all its values are known.
+    `complete`: whether all its values are known.
     """
     texts = list(_pieces(template))
-    if not all(isinstance(each, Text) for each in texts):
+    if not all(isinstance(text, Text) for text in texts):
         return []
     matches = [
         (text, match)
         for text in texts
         if isinstance(text, Text)
-        for match in places.finditer(text.shown)
+        for match in pattern.finditer(text.shown)
         if match[0] not in ("%%", "{{", "}}")
     ]
-    if places is _PERCENT and not whole and len(matches) == 1 and len(plain) == 1:
-        whole = not matches[0][1]["field"]  # `"%.1f" % speed`
-    values = _Values(plain if whole or places is _BRACES else [], named, whole)
-    found: list[Piece] = []
+    if pattern is _PERCENT and not complete and len(matches) == 1 and len(plain) == 1:
+        complete = not matches[0][1]["field"]  # `"%.1f" % speed`
+    values = _Values(plain if complete or pattern is _BRACES else [], named, complete)
+    pieces: list[Piece] = []
     for text in texts:
         assert isinstance(text, Text)
         start = 0
-        for match in places.finditer(text.shown):
+        for match in pattern.finditer(text.shown):
             if match[0] in ("%%", "{{", "}}"):  # one sign, written twice
-                found.append(Text(text.node, start, match.end() - 1))
+                pieces.append(Text(text.node, start, match.end() - 1))
                 start = match.end()
                 continue
-            value = _taken(values, match, places)
+            value = _taken(values, match, pattern)
             if value is None:
                 return []
-            found += [Text(text.node, start, match.start()), value]
+            pieces += [Text(text.node, start, match.start()), value]
             start = match.end()
-        found.append(Text(text.node, start, text.end))
-    return found
+        pieces.append(Text(text.node, start, text.end))
+    return pieces
 
 
-def _taken(values: _Values, match: re.Match[str], places: re.Pattern[str]) -> Piece | None:
+def _taken(values: _Values, match: re.Match[str], pattern: re.Pattern[str]) -> Piece | None:
     field = match["field"]
-    if places is _PERCENT:
+    if pattern is _PERCENT:
         if field is not None:
             return values.named(field)
-        for each in (match["width"], match["precision"]):
-            if each == "*":
+        for size in (match["width"], match["precision"]):
+            if size == "*":
                 values.take("")
         return values.take("")
-    found = values.take(field.strip())
+    value = values.take(field.strip())
     for inner in re.findall(r"\{([^{}]*)\}", match["spec"] or ""):
         values.take(inner)
-    return found
+    return value

@@ -10,33 +10,33 @@ from hackathon.programs.port.rates.counting import Home, KnownCounts, home
 
 def torch_counts(functions: Functions, loops: list[BatchLoop]) -> KnownCounts:
     """Return what is known of the samples of a program that is ported to DistributedDataParallel."""
-    mine = [source for each in loops for source in each.sources]
-    whole = dataset_names(functions, mine)
-    rest = [each for each in functions.calls if is_loader(functions, each) and each not in mine]
+    mine = [source for loop in loops for source in loop.sources]
+    datasets = dataset_names(functions, mine)
+    remaining = [call for call in functions.calls if is_loader(functions, call) and call not in mine]
     # a loop over data that are not known may run over any DataLoader
-    other = dataset_names(functions, rest) - whole if all(each.sources for each in loops) else set()
+    other = dataset_names(functions, remaining) - datasets if all(loop.sources for loop in loops) else set()
 
-    def length(what: str, scope: Scope, _node: cst.CSTNode) -> str:
+    def length(measured: str, scope: Scope, _node: cst.CSTNode) -> str:
         for loop in loops:
             name = dotted(loop.loader)
-            if name is not None and what in (name, f"{name}.dataset") and scope is loop.scope:
+            if name is not None and measured in (name, f"{name}.dataset") and scope is loop.scope:
                 return "own"  # `len(loader.dataset)` becomes `len(loader.sampler)`
-        key = what, home(functions, what, scope)
-        return "whole" if key in whole else "other" if key in other else ""
+        key = measured, home(functions, measured, scope)
+        return "whole" if key in datasets else "other" if key in other else ""
 
-    return KnownCounts(tuple(each.loop for each in loops), batch_sizes(functions, mine), length)
+    return KnownCounts(tuple(loop.loop for loop in loops), batch_sizes(functions, mine), length)
 
 
 def dataset_names(functions: Functions, loaders: list[cst.Call]) -> set[tuple[str, Home]]:
     """Return the names of the data sets of DataLoaders, and where they live."""
     return {
-        (name, home(functions, name, functions.scope(each)))
-        for each in loaders
-        if (given := argument(each, "dataset", 0)) is not None and (name := dotted(given.value)) is not None
+        (name, home(functions, name, functions.scope(loader)))
+        for loader in loaders
+        if (dataset := argument(loader, "dataset", 0)) is not None and (name := dotted(dataset.value)) is not None
     }
 
 
 def batch_sizes(functions: Functions, loaders: list[cst.Call]) -> frozenset[str]:
     """Return the expressions for the batch size of DataLoaders."""
-    given = (argument(each, "batch_size", 1) for each in loaders)
-    return frozenset(functions.program.text(each.value) for each in given if each is not None)
+    sizes = (argument(loader, "batch_size", 1) for loader in loaders)
+    return frozenset(functions.program.text(size.value) for size in sizes if size is not None)
