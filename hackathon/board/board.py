@@ -85,12 +85,12 @@ class Post:
 
     def to_json(self) -> dict[str, Any]:
         """Return the post as JSON values."""
-        value = {name: each for name, each in vars(self).items() if name not in ("answers", "taken", "solved")}
+        value = {name: field for name, field in vars(self).items() if name not in ("answers", "taken", "solved")}
         return {
             **value,
             "short": self.short,
             "state": self.state,
-            "finding": {key: each for key, each in asdict(self.finding).items() if key != "said"}
+            "finding": {key: field for key, field in asdict(self.finding).items() if key != "said"}
             if self.finding
             else None,
             "answers": [reply.to_json() for reply in self.answers],
@@ -124,18 +124,18 @@ def open_board(shared: Path | None = None, start: Path | None = None) -> Board:
     `shared` is its directory (default: HACKATHON_SHARED, then the event of the folder `start` or the current one).
     Raises RequestError when there is none and HackathonError when it cannot be read.
     """
-    here = start or Path.cwd()
-    place = open_place(find_shared(shared, os.environ, here))
-    return read_board(place, People(find_people(place, here)))
+    folder = start or Path.cwd()
+    directory = open_place(find_shared(shared, os.environ, folder))
+    return read_board(directory, People(find_people(directory, folder)))
 
 
-def read_board(place: BoardDirectory, people: People) -> Board:
+def read_board(directory: BoardDirectory, people: People) -> Board:
     """Return what lies in a board's directory, replies with what they reply to. Raises HackathonError."""
-    found, passed = read_entries(place)
-    board = Board(place, people, passed=passed)
-    tops = {owned.entry.id: owned for owned in found if owned.entry.kind in ("post", "ask")}
+    entries, passed = read_entries(directory)
+    board = Board(directory, people, passed=passed)
+    tops = {owned.entry.id: owned for owned in entries if owned.entry.kind in ("post", "ask")}
     replies: dict[str, list[Reply]] = {}
-    for owned in found:
+    for owned in entries:
         entry = owned.entry
         if entry.kind == "standup":
             board.reports.append(owned)
@@ -173,22 +173,22 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
     entry = owned.entry
     lines = entry.text.strip().split("\n", 1)
     by_kind = {kind: [reply for reply in replies if reply.kind == kind] for kind in ("answer", "take", "solve")}
-    later = [each for each in (*by_kind["take"][1:], *by_kind["solve"][1:]) if each.text]
-    found = entry.finding.spoken() if entry.finding else None
+    later = [reply for reply in (*by_kind["take"][1:], *by_kind["solve"][1:]) if reply.text]
+    finding = entry.finding.spoken() if entry.finding else None
     return Post(
         id=entry.id,
         kind=entry.kind,
         uid=owned.uid,
         user=people.account(owned.uid),
         time=entry.time,
-        title=entry.title or (found.message if found else ""),
+        title=entry.title or (finding.message if finding else ""),
         text=lines[1].strip("\n") if len(lines) > 1 else "",
-        part=entry.part or (found.part if found else ""),
-        rule=entry.rule or (found.rule if found else ""),
+        part=entry.part or (finding.part if finding else ""),
+        rule=entry.rule or (finding.rule if finding else ""),
         run=entry.run,
         folder=entry.folder,
-        finding=found,
-        answers=tuple(sorted((*by_kind["answer"], *later), key=lambda each: (each.time, each.id))),
+        finding=finding,
+        answers=tuple(sorted((*by_kind["answer"], *later), key=lambda reply: (reply.time, reply.id))),
         taken=by_kind["take"][0] if by_kind["take"] else None,
         solved=by_kind["solve"][0] if by_kind["solve"] else None,
         future=owned.future,
@@ -197,17 +197,17 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
 
 def find_post(board: Board, text: str, kind: str | None = None) -> Post:
     """Return the post that a part of its id names. Raises RequestError: none, or several, which are listed."""
-    wanted = text.strip().lstrip("#").lower()
+    key = text.strip().lstrip("#").lower()
     posts = board.posts if kind is None else board.of(kind)
-    found = [post for post in posts if wanted in (post.id, post.short)] or [
-        post for post in posts if wanted and wanted in post.id
+    matches = [post for post in posts if key in (post.id, post.short)] or [
+        post for post in posts if key and key in post.id
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = "\n".join(f"  {post.id}  {post.user}  {post.title[:60]}" for post in found[:8])
-        raise RequestError("board.ambiguous", text=text, count=len(found), names=names)
-    if kind == "ask" and any(wanted in (post.id, post.short) for post in board.posts):
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = "\n".join(f"  {post.id}  {post.user}  {post.title[:60]}" for post in matches[:8])
+        raise RequestError("board.ambiguous", text=text, count=len(matches), names=names)
+    if kind == "ask" and any(key in (post.id, post.short) for post in board.posts):
         raise RequestError("board.only_requests")
     raise RequestError("board.unknown_request" if kind == "ask" else "board.unknown", text=text)
 
@@ -230,14 +230,14 @@ def search(
     posts: Iterable[Post], words: Sequence[str] = (), *, part: str = "", rule: str = "", unsolved: bool = False
 ) -> list[Post]:
     """Return the posts that hold all words (capitals do not matter), of a part, of a rule, or not solved yet."""
-    wanted = [word.casefold() for word in words]
+    folded = [word.casefold() for word in words]
     return [
         post
         for post in posts
         if (not part or post.part == part)
         and (not rule or post.rule == rule)
         and not (unsolved and post.solved)
-        and all(word in _all_text(post) for word in wanted)
+        and all(word in _all_text(post) for word in folded)
     ]
 
 
@@ -245,7 +245,7 @@ def _all_text(post: Post) -> str:
     texts = [post.id, post.user, post.title, post.text, post.part, post.rule, post.run]
     if post.finding:
         texts += [post.finding.message, post.finding.text, *(text for text, _ in post.finding.said.values())]
-    texts += [each.text for each in (*post.answers, post.solved) if each]
+    texts += [reply.text for reply in (*post.answers, post.solved) if reply]
     return "\n".join(texts).casefold()
 
 
@@ -270,8 +270,8 @@ def solved_like(board: Board, rule: str, text: str, limit: int = 3) -> list[Post
     names = rule and rule not in ANY_FAILURE
     same_rule = [post for post in solved if names and post.rule == rule]
     line = masked(clean_line(text))
-    told = len(line) >= TELLING
-    same_line = [post for post in solved if told and post.finding and masked(post.finding.text) == line]
+    telling = len(line) >= TELLING
+    same_line = [post for post in solved if telling and post.finding and masked(post.finding.text) == line]
     return list({post.id: post for post in [*same_rule, *same_line]}.values())[:limit]
 
 

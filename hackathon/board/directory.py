@@ -51,13 +51,13 @@ class BoardDirectory:
         return self.path / (ENTRIES if self.mode == "sticky" else PEOPLE)
 
 
-def find_shared(given: Path | None, environment: Mapping[str, str], start: Path) -> Path:
+def find_shared(shared: Path | None, environment: Mapping[str, str], start: Path) -> Path:
     """Return the event's shared directory: as given, else of HACKATHON_SHARED, else of the event that `start` is in.
 
     Raises RequestError when nobody names one, and UntrustedEventError: what is written there others read.
     """
-    if given is not None:
-        return given.absolute()
+    if shared is not None:
+        return shared.absolute()
     if environment.get(VARIABLE):
         return expanded(environment[VARIABLE]).absolute()
     from hackathon.config.trust import trusted_event
@@ -68,7 +68,7 @@ def find_shared(given: Path | None, environment: Mapping[str, str], start: Path)
     return event.folder / expanded(event.record.shared)
 
 
-def find_people(place: BoardDirectory, start: Path) -> "Event | None":
+def find_people(directory: BoardDirectory, start: Path) -> "Event | None":
     """Return the event whose people use a board: the one that `start` is in, else the one beside or above the board.
 
     An event of another account counts only when the user trusted it; one beside the board only when none but the
@@ -79,10 +79,10 @@ def find_people(place: BoardDirectory, start: Path) -> "Event | None":
 
     folder = event_that_counts(start)
     if folder is None:
-        folder = find_event(place.path)
+        folder = find_event(directory.path)
         if folder is not None:
-            found = (folder / EVENT_FILE).stat()
-            if found.st_uid not in place.keepers or others_write(found):
+            status = (folder / EVENT_FILE).stat()
+            if status.st_uid not in directory.keepers or others_write(status):
                 return None
     return load_event(folder) if folder else None
 
@@ -107,33 +107,33 @@ def open_place(path: Path) -> BoardDirectory:
     if mode not in MODES or not isinstance(board, str) or not board:
         raise RequestError("board.not_made", folder=path)
     keepers = frozenset({0, top.st_uid, record_file.st_uid})
-    place = BoardDirectory(path, mode, board, keepers)
+    directory = BoardDirectory(path, mode, board, keepers)
     if others_write(record_file):
-        place.problems.append(("board.open_to_others", {"path": str(path / RECORD)}))
-    place.problems.extend(_above(path))
-    place.problems.extend(folder_problems(place, _lstat(place.folder)))
-    return place
+        directory.problems.append(("board.open_to_others", {"path": str(path / RECORD)}))
+    directory.problems.extend(_above(path))
+    directory.problems.extend(folder_problems(directory, _lstat(directory.folder)))
+    return directory
 
 
-def folder_problems(place: BoardDirectory, found: os.stat_result | None) -> list[Problem]:
+def folder_problems(directory: BoardDirectory, status: os.stat_result | None) -> list[Problem]:
     """Return what is wrong with the directory of entries (or of users' folders), given what `stat` said about it."""
-    values = {"path": str(place.folder)}
-    if found is None or not stat.S_ISDIR(found.st_mode):
+    values = {"path": str(directory.folder)}
+    if status is None or not stat.S_ISDIR(status.st_mode):
         return [("board.folder_gone", values)]
-    if found.st_uid not in place.keepers:
+    if status.st_uid not in directory.keepers:
         return [("board.folder_replaced", values)]
-    if others_replace(found):
+    if others_replace(status):
         return [("board.not_sticky", values)]
     return []
 
 
 def _above(path: Path) -> list[Problem]:
     """Return the directories on the way whose writers could put another directory in the board's place."""
-    whole = path.resolve()
+    resolved = path.resolve()
     problems: list[Problem] = []
-    for folder in (whole, *whole.parents):
-        found = _lstat(folder)
-        if found is not None and others_replace(found):
+    for folder in (resolved, *resolved.parents):
+        status = _lstat(folder)
+        if status is not None and others_replace(status):
             problems.append(("board.replaceable", {"path": str(folder)}))
     return problems
 
@@ -166,10 +166,10 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
             raise RequestError("board.other_mode", path=path, mode=existing.get("mode"))
         folder = path / (ENTRIES if mode == "sticky" else PEOPLE)
         folder.mkdir(exist_ok=True)
-        wanted = STICKY_MODE if mode == "sticky" else FOLDER_MODE
-        found = folder.lstat()
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o1777 != wanted:
-            give(folder, wanted)
+        new_mode = STICKY_MODE if mode == "sticky" else FOLDER_MODE
+        status = folder.lstat()
+        if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o1777 != new_mode:
+            give(folder, new_mode)
         if existing is None:
             value: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "id": letters(16), "mode": mode}
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -180,12 +180,12 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
             finally:
                 os.close(descriptor)
         commands = _make_people(folder, users) if mode == "folders" else []
-        place = open_place(path)
-        if mode == "sticky" and stat.S_IMODE(place.folder.lstat().st_mode) & 0o1777 != STICKY_MODE:
-            place.problems.append(("board.not_writable", {"path": str(place.folder)}))
+        directory = open_place(path)
+        if mode == "sticky" and stat.S_IMODE(directory.folder.lstat().st_mode) & 0o1777 != STICKY_MODE:
+            directory.problems.append(("board.not_writable", {"path": str(directory.folder)}))
     except OSError as error:
         raise HackathonError("board.can_not_make", path=path, what=error.strerror or str(error)) from error
-    return place, commands
+    return directory, commands
 
 
 def _make_people(folder: Path, users: Iterable[str]) -> list[str]:

@@ -164,18 +164,18 @@ def clean_line(text: str) -> str:
 
 def attach(finding: "Finding") -> Attached:
     """Return what a post keeps of a finding."""
-    place = finding.evidence
+    evidence = finding.evidence
     return Attached(
         rule=clean_line(finding.rule),
         part=clean_line(finding.part),
         level=clean_line(finding.level),
         message=clean_line(finding.message),
         advice=clean(finding.advice)[:LONGEST],
-        file=clean_line(place.file) if place else "",
-        line=place.line if place else None,
-        text=clean_line(place.text) if place else "",
-        rank=place.rank if place else None,
-        host=clean_line(place.host) if place else "",
+        file=clean_line(evidence.file) if evidence else "",
+        line=evidence.line if evidence else None,
+        text=clean_line(evidence.text) if evidence else "",
+        rank=evidence.rank if evidence else None,
+        host=clean_line(evidence.host) if evidence else "",
         said={code: (clean_line(text), clean(advice)[:LONGEST]) for code, (text, advice) in finding.said.items()},
     )
 
@@ -185,7 +185,7 @@ def encode(entry: Entry) -> bytes:
     for text in (entry.text, *entry.sections.values()):
         if len(text) > LONGEST:
             raise RequestError("board.text_long", count=len(text), limit=LONGEST)
-    value = {name: each for name, each in asdict(entry).items() if each not in ("", None, {}, ())}
+    value = {name: field for name, field in asdict(entry).items() if field not in ("", None, {}, ())}
     raw = json.dumps({"schema_version": SCHEMA_VERSION, **value}, ensure_ascii=False, indent=1, allow_nan=False)
     return clean(raw).encode() + b"\n"
 
@@ -220,9 +220,9 @@ def decode(raw: bytes, name: str, board: str) -> Entry:
         board=board,
         to=to,
         text=_text(value, "text"),
-        **{each: _line(value, each) for each in ("part", "rule", "run", "folder")},
+        **{key: _line(value, key) for key in ("part", "rule", "run", "folder")},
         finding=_attached(value.get("finding")),
-        sections={each: text for each in SECTIONS if (text := _text(sections, each).strip())}
+        sections={section: text for section in SECTIONS if (text := _text(sections, section).strip())}
         if isinstance(sections, dict)
         else {},
         ready=_proofs(value.get("ready")),
@@ -233,7 +233,7 @@ def _attached(value: Any) -> Attached | None:
     if not isinstance(value, dict):
         return None
     return Attached(
-        **{each: _line(value, each) for each in ("rule", "part", "level", "message", "file", "text", "host")},
+        **{key: _line(value, key) for key in ("rule", "part", "level", "message", "file", "text", "host")},
         advice=_text(value, "advice"),
         line=_whole(value.get("line")),
         rank=_whole(value.get("rank")),
@@ -243,47 +243,49 @@ def _attached(value: Any) -> Attached | None:
 
 def _findings_said(value: Any) -> dict[str, tuple[str, str]]:
     """Return the texts of a finding by language, cleaned; what is none is left out."""
-    found = {}
+    texts = {}
     for code in LANGUAGES if isinstance(value, dict) else ():
         match value.get(code):
             case [str(text), str(advice)]:
-                found[code] = (clean_line(text), clean(advice[:LONGEST]))
-    return found
+                texts[code] = (clean_line(text), clean(advice[:LONGEST]))
+    return texts
 
 
 def _proofs(value: Any) -> tuple[Proof, ...]:
     """Return the points of a checklist: the first of each name; what is none is left out."""
-    found: dict[str, Proof] = {}
-    for each in value[:PROOFS] if isinstance(value, list) else ():
-        if not isinstance(each, dict) or not _FACT.match(name := _word(each, "name")):
+    proofs: dict[str, Proof] = {}
+    for record in value[:PROOFS] if isinstance(value, list) else ():
+        if not isinstance(record, dict) or not _FACT.match(name := _word(record, "name")):
             continue
-        ok = each.get("ok")
-        facts = each.get("facts")
-        kept: dict[str, str | float | bool] = {}
+        ok = record.get("ok")
+        facts = record.get("facts")
+        checked: dict[str, str | float | bool] = {}
         for key, raw in facts.items() if isinstance(facts, dict) else ():
             fact = _fact(raw)
-            if len(kept) < FACTS and _FACT.match(key) and fact is not None:
-                kept[key] = fact
-        texts = each.get("said")
-        said = {code: _line(texts, code) for code in LANGUAGES if isinstance(texts, dict) and _word(texts, code)}
+            if len(checked) < FACTS and _FACT.match(key) and fact is not None:
+                checked[key] = fact
+        texts = record.get("said")
+        sentences = {code: _line(texts, code) for code in LANGUAGES if isinstance(texts, dict) and _word(texts, code)}
         ok = ok if isinstance(ok, bool) else None
-        found.setdefault(name, Proof(name, ok, _line(each, "evidence"), kept, _told(each.get("told")), said))
-    return tuple(found.values())
+        proofs.setdefault(
+            name, Proof(name, ok, _line(record, "evidence"), checked, _told(record.get("told")), sentences)
+        )
+    return tuple(proofs.values())
 
 
 def _told(value: Any) -> tuple[Told | str, ...]:
     """Return messages with their values, all of them cleaned lines; what is none is left out."""
-    found: list[Told | str] = []
-    for each in value[:FACTS] if isinstance(value, list) else ():
-        match each:
+    messages: list[Told | str] = []
+    for record in value[:FACTS] if isinstance(value, list) else ():
+        match record:
             case str():
-                found.append(clean_line(each))
+                messages.append(clean_line(record))
             case {"id": str(identifier), "values": dict(values)}:
                 texts = {
                     name: clean_line(str(text)) for name, text in list(values.items())[:FACTS] if _FACT.match(name)
                 }
-                found.append(Told(clean_line(identifier), texts))
-    return tuple(found)
+                messages.append(Told(clean_line(identifier), texts))
+    return tuple(messages)
 
 
 def _fact(value: Any) -> str | float | bool | None:
@@ -298,8 +300,8 @@ def _fact(value: Any) -> str | float | bool | None:
 
 
 def _word(value: dict[str, Any], name: str) -> str:
-    found = value.get(name, "")
-    return found if isinstance(found, str) else ""
+    text = value.get(name, "")
+    return text if isinstance(text, str) else ""
 
 
 def _text(value: dict[str, Any], name: str) -> str:

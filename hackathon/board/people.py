@@ -36,8 +36,8 @@ class People(Members):
     def shown(self, account: str) -> str:
         """Return how a person is shown: the name, the account where it differs, and the team."""
         name, team = self.name(account), self.team(account)
-        known = name if name == account else f"{name} ({account})"
-        return f"{known}, {team}" if team else known
+        label = name if name == account else f"{name} ({account})"
+        return f"{label}, {team}" if team else label
 
     def is_tutor(self, uid: int) -> bool:
         """Return whether a user is a tutor of the event."""

@@ -25,18 +25,18 @@ def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attach
     from hackathon.diagnosis.findings import Finding
     from hackathon.text.messages import LANGUAGES, language, speaking
 
-    found = diagnose_run(run, status, folders=folders_that_count(run.path, run.path))
-    if found.findings and found.findings[0].level in ("root", "likely"):
-        return attach(found.findings[0])
-    state = found.status
-    if state is None or not found.unknown:
+    diagnosis = diagnose_run(run, status, folders=folders_that_count(run.path, run.path))
+    if diagnosis.findings and diagnosis.findings[0].level in ("root", "likely"):
+        return attach(diagnosis.findings[0])
+    state = diagnosis.status
+    if state is None or not diagnosis.unknown:
         return None
-    own = [line for line in found.unknown if line.rank is not None and line.rank == state.first_rank]
-    said = {}
+    own = [line for line in diagnosis.unknown if line.rank is not None and line.rank == state.first_rank]
+    texts = {}
     for code in LANGUAGES:
         with speaking(code):
-            said[code] = (state.explanation or state.state, "")
-    return attach(Finding("", "", "", said[language()][0], [*found.unknown, *own][-1], "", said=said))
+            texts[code] = (state.explanation or state.state, "")
+    return attach(Finding("", "", "", texts[language()][0], [*diagnosis.unknown, *own][-1], "", said=texts))
 
 
 def step_time_of(run: "RunDirectory") -> Attached | None:
@@ -51,12 +51,12 @@ def step_time_of(run: "RunDirectory") -> Attached | None:
     shares = shares_of_run(run.path, processes)
     if shares is None:
         return None
-    said = {}
+    texts = {}
     for code in LANGUAGES:
         with speaking(code):
-            told, *advice = sentences(processes, run_json(shares))
-            said[code] = (told, "\n".join(advice))
-    return attach(Finding("", "", "", said[language()][0], None, said[language()][1], said=said))
+            headline, *advice = sentences(processes, run_json(shares))
+            texts[code] = (headline, "\n".join(advice))
+    return attach(Finding("", "", "", texts[language()][0], None, texts[language()][1], said=texts))
 
 
 def post(

@@ -26,7 +26,7 @@ class StandupReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as JSON values; sections that are not there are empty."""
-        texts = {each: self.sections.get(each, "") for each in SECTIONS}
+        texts = {section: self.sections.get(section, "") for section in SECTIONS}
         return {"user": self.user, "name": self.name, "time": self.time, **texts}
 
 
@@ -65,10 +65,10 @@ class Round:
 
 def report(board: Board, sections: dict[str, str]) -> Owned:
     """Write the current user's report. Raises RequestError when all of its sections are empty."""
-    kept = {name: text.strip() for name, text in sections.items() if name in SECTIONS and text.strip()}
-    if not kept:
+    filled = {name: text.strip() for name, text in sections.items() if name in SECTIONS and text.strip()}
+    if not filled:
         raise RequestError("board.no_report")
-    return write_entry(board.place, Entry("", "standup", 0.0, board.place.board, sections=kept))
+    return write_entry(board.place, Entry("", "standup", 0.0, board.place.board, sections=filled))
 
 
 def morning_round(board: Board, day: str | None = None, now: float | None = None) -> Round:
@@ -78,11 +78,11 @@ def morning_round(board: Board, day: str | None = None, now: float | None = None
     a day that is none.
     """
     moment = time.localtime(time.time() if now is None else now)
-    shown = day or time.strftime("%Y-%m-%d", moment)
+    date = day or time.strftime("%Y-%m-%d", moment)
     try:
-        midnight = time.mktime(time.strptime(shown, "%Y-%m-%d"))
+        midnight = time.mktime(time.strptime(date, "%Y-%m-%d"))
     except (ValueError, OverflowError) as error:
-        raise RequestError("board.bad_day", day=shown) from error
+        raise RequestError("board.bad_day", day=date) from error
     begin, end = midnight - BEFORE, midnight + DAY
     people = board.people
     latest: dict[str, StandupReport] = {}
@@ -90,10 +90,10 @@ def morning_round(board: Board, day: str | None = None, now: float | None = None
         if begin <= owned.entry.time < end:
             account = people.account(owned.uid)
             latest[account] = StandupReport(account, people.name(account), owned.entry.time, owned.entry.sections)
-    page = Round(shown)
+    page = Round(date)
     for team, members in people.teams.items():
         page.teams[team] = [latest.pop(member) for member in members if member in latest]
-        written = {each.user for each in page.teams[team]}
+        written = {entry.user for entry in page.teams[team]}
         page.silent[team] = [people.name(member) for member in members if member not in written]
     if latest:
         page.teams[""] = [latest[account] for account in sorted(latest)]

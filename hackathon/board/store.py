@@ -64,49 +64,49 @@ class PassedOver:
         return message(f"board.over_{self.why}", **values)
 
 
-def write_entry(place: BoardDirectory, entry: Entry) -> Owned:
+def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:
     """Write a new entry of the current user and return it with the id it got.
 
     Raises RequestError when the board lets others alter what is on it or has no folder for this user, HackathonError
     when the file cannot be written.
     """
-    if place.problems:
-        identifier, values = place.problems[0]
+    if directory.problems:
+        identifier, values = directory.problems[0]
         raise RequestError(identifier, **values)
     try:
-        with _own_folder(place) as folder:
+        with _own_folder(directory) as folder:
             while True:
                 now = time.time()
-                made = replace(entry, id=new_id(os.geteuid(), now), time=now, board=place.board)
+                stamped = replace(entry, id=new_id(os.geteuid(), now), time=now, board=directory.board)
                 try:
-                    publish(folder, f"{made.id}{ENDING}", encode(made))
+                    publish(folder, f"{stamped.id}{ENDING}", encode(stamped))
                 except FileExistsError:
                     continue
                 sweep(folder)
-                return Owned(made, os.geteuid())
+                return Owned(stamped, os.geteuid())
     except OSError as error:
-        raise HackathonError("board.can_not_write", path=place.folder, what=error.strerror or str(error)) from error
+        raise HackathonError("board.can_not_write", path=directory.folder, what=error.strerror or str(error)) from error
 
 
 @contextmanager
-def _own_folder(place: BoardDirectory) -> Iterator[int]:
+def _own_folder(directory: BoardDirectory) -> Iterator[int]:
     """Yield a descriptor of the directory that the current user writes in."""
-    with _opened(str(place.folder)) as folder:
-        problems = folder_problems(place, os.fstat(folder))
+    with _opened(str(directory.folder)) as folder:
+        problems = folder_problems(directory, os.fstat(folder))
         if problems:
             identifier, values = problems[0]
             raise RequestError(identifier, **values)
-        if place.mode == "sticky":
+        if directory.mode == "sticky":
             yield folder
             return
         user = user_name(os.geteuid())
         try:
             own = os.open(user, _OPEN_FOLDER, dir_fd=folder)
         except OSError as error:
-            raise RequestError("board.no_folder", path=place.folder / user, user=user) from error
+            raise RequestError("board.no_folder", path=directory.folder / user, user=user) from error
         try:
             if os.fstat(own).st_uid != os.geteuid():
-                raise RequestError("board.no_folder", path=place.folder / user, user=user)
+                raise RequestError("board.no_folder", path=directory.folder / user, user=user)
             yield own
         finally:
             os.close(own)
@@ -121,24 +121,24 @@ def _opened(path: str, folder: int | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
-def read_entries(place: BoardDirectory) -> tuple[list[Owned], list[PassedOver]]:
+def read_entries(directory: BoardDirectory) -> tuple[list[Owned], list[PassedOver]]:
     """Return all entries, the oldest first, and the files that were passed over.
 
     Raises HackathonError when the directory cannot be read, or is not the one that the board's keepers made.
     """
-    reader = _Reader(place)
+    reader = _Reader(directory)
     try:
-        with _opened(str(place.folder)) as folder:
-            problems = folder_problems(place, os.fstat(folder))
+        with _opened(str(directory.folder)) as folder:
+            problems = folder_problems(directory, os.fstat(folder))
             if problems and problems[0][0] == "board.folder_replaced":
                 raise HackathonError(problems[0][0], **problems[0][1])
-            if place.mode == "sticky":
+            if directory.mode == "sticky":
                 reader.take_all(folder, None)
             else:
                 reader.take_people(folder)
     except OSError as error:
-        raise HackathonError("board.can_not_read", path=place.folder, what=error.strerror or str(error)) from error
-    reader.found.sort(key=lambda each: (each.entry.time, each.entry.id))
+        raise HackathonError("board.can_not_read", path=directory.folder, what=error.strerror or str(error)) from error
+    reader.found.sort(key=lambda owned: (owned.entry.time, owned.entry.id))
     return reader.found, reader.passed
 
 
@@ -146,13 +146,13 @@ def _newest(names: list[str], most: int) -> list[str]:
     """Return `most` of the names of entries, given the newest first: of each user that they name the newest in turn."""
     if len(names) <= most:
         return names
-    seen: Counter[int | None] = Counter()
+    counts: Counter[int | None] = Counter()
     turns = []
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         uid = uid_in(name)
-        turns.append((seen[uid], place))
-        seen[uid] += 1
-    return [names[place] for _, place in sorted(turns)[:most]]
+        turns.append((counts[uid], position))
+        counts[uid] += 1
+    return [names[position] for _, position in sorted(turns)[:most]]
 
 
 def _sample(names: list[str]) -> list[str]:
@@ -163,8 +163,8 @@ def _sample(names: list[str]) -> list[str]:
 class _Reader:
     """Collects the entries of a board."""
 
-    def __init__(self, place: BoardDirectory) -> None:
-        self._place = place
+    def __init__(self, directory: BoardDirectory) -> None:
+        self._place = directory
         self._entries: dict[int, int] = {}
         self._bytes: dict[int, int] = {}
         self.found: list[Owned] = []
@@ -179,11 +179,11 @@ class _Reader:
                 self._pass(name, None, "unreadable")
                 continue
             try:
-                found = os.fstat(own)
-                if others_write(found):
-                    self._pass(name, found.st_uid, "writable")
+                status = os.fstat(own)
+                if others_write(status):
+                    self._pass(name, status.st_uid, "writable")
                 else:
-                    self.take_all(own, found.st_uid)
+                    self.take_all(own, status.st_uid)
             finally:
                 os.close(own)
 
@@ -214,9 +214,9 @@ class _Reader:
 
     def _take(self, folder: int, name: str, owner: int | None) -> None:
         try:
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if not stat.S_ISREG(found.st_mode):
-                self._pass(name, found.st_uid, "link" if stat.S_ISLNK(found.st_mode) else "special")
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if not stat.S_ISREG(status.st_mode):
+                self._pass(name, status.st_uid, "link" if stat.S_ISLNK(status.st_mode) else "special")
                 return
             descriptor = os.open(name, _READ, dir_fd=folder)
         except FileNotFoundError:
@@ -227,9 +227,9 @@ class _Reader:
             self._pass(name, None, "unreadable")
             return
         with os.fdopen(descriptor, "rb") as stream:
-            found = os.fstat(descriptor)  # of what was really opened
-            uid = found.st_uid
-            why = self._refused(found, owner)
+            status = os.fstat(descriptor)  # of what was really opened
+            uid = status.st_uid
+            why = self._refused(status, owner)
             if why:
                 self._pass(name, uid, why)
                 return
@@ -244,22 +244,22 @@ class _Reader:
             except OSError:
                 self._pass(name, uid, "unreadable")
                 return
-        future = entry.time > found.st_ctime + SKEW
-        self.found.append(Owned(replace(entry, time=found.st_ctime) if future else entry, uid, future))
+        future = entry.time > status.st_ctime + SKEW
+        self.found.append(Owned(replace(entry, time=status.st_ctime) if future else entry, uid, future))
 
-    def _refused(self, found: os.stat_result, owner: int | None) -> str:
+    def _refused(self, status: os.stat_result, owner: int | None) -> str:
         """Return why a file is not read at all; empty when it may be."""
-        uid = found.st_uid
-        if not stat.S_ISREG(found.st_mode):
+        uid = status.st_uid
+        if not stat.S_ISREG(status.st_mode):
             return "special"
         if owner is not None and uid != owner:
             return "foreign"
-        if others_write(found):
+        if others_write(status):
             return "writable"
-        if found.st_size > LARGEST:
+        if status.st_size > LARGEST:
             return "large"
         self._entries[uid] = self._entries.get(uid, 0) + 1
-        self._bytes[uid] = self._bytes.get(uid, 0) + found.st_size
+        self._bytes[uid] = self._bytes.get(uid, 0) + status.st_size
         return "many" if self._entries[uid] > MOST_ENTRIES or self._bytes[uid] > MOST_BYTES else ""
 
     def _pass(self, name: str, uid: int | None, why: str) -> None:

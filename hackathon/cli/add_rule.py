@@ -34,10 +34,15 @@ PLACES = ("event", "project", "user")
     help=message("help.option_rules_healthy"),
 )
 @click.option(
-    "--here", type=click.Choice(PLACES), default="event", show_default=True, help=message("help.option_rules_here")
+    "--here",
+    "scope",
+    type=click.Choice(PLACES),
+    default="event",
+    show_default=True,
+    help=message("help.option_rules_here"),
 )
 def add(
-    origin: str, part: "Part | None", level: "Level", title: str, advice: str, healthy: tuple[Path, ...], here: str
+    origin: str, part: "Part | None", level: "Level", title: str, advice: str, healthy: tuple[Path, ...], scope: str
 ) -> None:  # fmt: skip
     from typing import get_args
 
@@ -49,13 +54,13 @@ def add(
 
     if part is not None and part not in get_args(Part):
         raise click.UsageError(message("rules.no_part", name=part, known=", ".join(get_args(Part))))
-    folder = _folder(here)
+    folder = _folder(scope)
     path, number, hosts = _origin(origin)
-    place = place_of(path, number)
-    known = load_rules(folders_that_count(Path.cwd()))[0]
-    rule = make_rule(place, known, part=part, level=level, title=title, advice=advice, hosts=hosts)
-    count = try_rule(rule, place, healthy)
-    taught = write_rule(folder, rule, known)
+    position = place_of(path, number)
+    rules = load_rules(folders_that_count(Path.cwd()))[0]
+    rule = make_rule(position, rules, part=part, level=level, title=title, advice=advice, hosts=hosts)
+    count = try_rule(rule, position, healthy)
+    taught = write_rule(folder, rule, rules)
     click.echo(message("rules.added", id=taught.rule.id, path=taught.path), err=True)
     click.echo("\n".join(printable(line) for line in taught.text.splitlines()))
     click.echo(message("rules.added_places", count=count, log=printable(str(path))), err=True)
@@ -63,19 +68,19 @@ def add(
         click.echo(message("rules.added_untried"), err=True)
 
 
-def _folder(here: str) -> Path:
+def _folder(scope: str) -> Path:
     """Return where the rule goes. Raises RequestError outside of an event or a project."""
     from hackathon.config.load import find_project
     from hackathon.config.trust import trusted_event_folder
     from hackathon.text.errors import RequestError
     from hackathon.text.paths import user_config
 
-    if here == "user":
+    if scope == "user":
         return user_config() / "rules"
-    found = (trusted_event_folder if here == "event" else find_project)(Path.cwd())
-    if found is None:
-        raise RequestError(f"rules.add_no_{here}")
-    return found / "templates" / "rules"
+    root = (trusted_event_folder if scope == "event" else find_project)(Path.cwd())
+    if root is None:
+        raise RequestError(f"rules.add_no_{scope}")
+    return root / "templates" / "rules"
 
 
 def _origin(origin: str) -> tuple[Path, int, list[str]]:
@@ -92,17 +97,17 @@ def _origin(origin: str) -> tuple[Path, int, list[str]]:
         raise RequestError("rules.add_origin", origin=origin)
     path = Path(name)
     try:
-        here = path.is_file()
+        exists = path.is_file()
     except OSError as error:
         raise RequestError("rules.add_unreadable", path=name, what=error.strerror) from error
-    if not here:
+    if not exists:
         try:
             path = one_run(None).path / name
         except RequestError:
             path = Path(name)
         if not path.is_file():
             raise RequestError("rules.add_unreadable", path=name, what=message("rules.add_no_file"))
-    run = next((each for each in path.resolve().parents if (each / "request.json").is_file()), None)
+    run = next((parent for parent in path.resolve().parents if (parent / "request.json").is_file()), None)
     events = rank_events(run).values() if run is not None else ()
     hosts = {str(event["host"]) for listed in events for event in listed if event.get("host")}
     return path, int(line), sorted(hosts)

@@ -25,9 +25,9 @@ def admit(plan: "Plan") -> None:
 
     event_line(plan.sources)
     click.echo(cost_text(plan.cost), err=True)
-    found = standing_of(plan)
-    if found is not None and plan.sources.event is not None:
-        judge(found, plan.sources.event.when_spent == "refuse")
+    standing = standing_of(plan)
+    if standing is not None and plan.sources.event is not None:
+        judge(standing, plan.sources.event.when_spent == "refuse")
 
 
 def event_line(sources: "Sources") -> None:
@@ -41,8 +41,8 @@ def event_line(sources: "Sources") -> None:
     if sources.left_out:
         from hackathon.config.trust import why
 
-        for each in sources.left_out:
-            click.echo(f"{message('cli.warning')}: {message('trust.left_out', what=why(each))}", err=True)
+        for origin in sources.left_out:
+            click.echo(f"{message('cli.warning')}: {message('trust.left_out', what=why(origin))}", err=True)
 
 
 def admit_again(run: "RunDirectory", project: Path) -> None:
@@ -78,25 +78,25 @@ def standing_of(plan: "Plan") -> "Standing | None":
     return standing(event, folder, plan.requests, cluster, plan.sources.runs.parent)
 
 
-def judge(found: "Standing", refuse: bool) -> None:
+def judge(standing: "Standing", refuse: bool) -> None:
     """Say nothing of a budget that lasts, else warn, or raise RequestError with what would fit."""
-    if not found.team:
+    if not standing.team:
         click.echo(f"{message('cli.warning')}: {message('usage.nobodys')}", err=True)
-    if not found.over:
+    if not standing.over:
         return
-    text = budget_text(found, [line for line in found.lines if line.over])
+    text = budget_text(standing, [line for line in standing.lines if line.over])
     if not refuse:
-        click.echo(f"{message('cli.warning')}: {message(f'usage.{_word(found)}', text=text)}", err=True)
+        click.echo(f"{message('cli.warning')}: {message(f'usage.{_word(standing)}', text=text)}", err=True)
         return
-    if found.spent:
+    if standing.spent:
         raise RequestError("usage.refused_spent", text=text)
-    nearest = _nearest(found)
+    nearest = _nearest(standing)
     if nearest:
         raise RequestError("usage.refused_would", text=text, nearest=nearest)
     raise RequestError("usage.refused_small", text=text)
 
 
-def budget_text(found: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
+def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
     """Return used, budget and what the request can take, in one line."""
     from hackathon.cli.show import printable
 
@@ -110,39 +110,39 @@ def budget_text(found: "Standing", lines: "Sequence[BudgetLine] | None" = None) 
             request=_number(line.request),
             left=_number(line.left),
         )
-        for line in (found.lines if lines is None else lines)
+        for line in (standing.lines if lines is None else lines)
     )
-    text = message("usage.budget", team=printable(found.team), cluster=printable(found.cluster), parts=parts)
-    if not found.unread:
+    text = message("usage.budget", team=printable(standing.team), cluster=printable(standing.cluster), parts=parts)
+    if not standing.unread:
         return text
-    return text + message("usage.budget_counted", read=found.folders - found.unread, all=found.folders)
+    return text + message("usage.budget_counted", read=standing.folders - standing.unread, all=standing.folders)
 
 
-def budget_json(found: "Standing | None") -> dict[str, object] | None:
+def budget_json(standing: "Standing | None") -> dict[str, object] | None:
     """Return the same as JSON values."""
-    if found is None:
+    if standing is None:
         return None
     amounts = [
         {name: getattr(line, name) for name in ("kind", "budget", "used", "waiting", "request", "left", "over")}
-        for line in found.lines
+        for line in standing.lines
     ]
-    values = {name: getattr(found, name) for name in ("cluster", "folders", "unread", "spent", "over")}
-    return {"team": found.team or None, **values, "amounts": amounts}
+    values = {name: getattr(standing, name) for name in ("cluster", "folders", "unread", "spent", "over")}
+    return {"team": standing.team or None, **values, "amounts": amounts}
 
 
-def _word(found: "Standing") -> str:
-    return "spent" if found.spent else "would_spend"
+def _word(standing: "Standing") -> str:
+    return "spent" if standing.spent else "would_spend"
 
 
-def _nearest(found: "Standing") -> str:
+def _nearest(standing: "Standing") -> str:
     from hackathon.text.units import format_walltime
 
-    ways = []
-    if found.walltime is not None:
-        ways.append(message("usage.nearest_walltime", walltime=format_walltime(found.walltime)))
-    if found.jobs:
-        ways.append(message("usage.nearest_jobs", count=found.jobs))
-    return message("usage.nearest_or").join(ways)
+    options = []
+    if standing.walltime is not None:
+        options.append(message("usage.nearest_walltime", walltime=format_walltime(standing.walltime)))
+    if standing.jobs:
+        options.append(message("usage.nearest_jobs", count=standing.jobs))
+    return message("usage.nearest_or").join(options)
 
 
 def _number(value: float) -> str:

@@ -43,7 +43,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
         if not as_json:
             show_reports(reports)
             raise
-        _report(False, [{"id": each.id, "text": each.text} for each in error.violations], reports, error)
+        _report(False, [{"id": violation.id, "text": violation.text} for violation in error.violations], reports, error)
         raise click.exceptions.Exit(error.exit_code) from None
     (request,) = planned.requests
     reports = read_sources(sources, request)
@@ -53,8 +53,8 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
     too_much: RequestError | None = None
     try:
         source = selection_of(request, sources.runs)
-    except RequestError as told:
-        too_much = told
+    except RequestError as refusal:
+        too_much = refusal
     budget = standing_of(planned)
     refuse = sources.event is not None and sources.event.when_spent == "refuse"
     if as_json:
@@ -106,7 +106,7 @@ def _expected_text(expected: "Reachable") -> str:
     entry, unit = expected.entry, f" {printable(expected.unit)}" if expected.unit else ""
     values = {key: number(entry[key]) + unit for key in ("value", "low", "high")}
     share = percent(entry["efficiency"])
-    told = message(
+    text = message(
         "predict.study_line", study=expected.study[-8:], processes=entry["processes"], efficiency=share, **values
     )
     for identifier, size in (
@@ -114,8 +114,8 @@ def _expected_text(expected: "Reachable") -> str:
     ):  # fmt: skip
         if size is not None and size[0] != entry["processes"]:
             words = {"target": percent(TARGET), "processes": size[0], "efficiency": percent(size[1])}
-            told += f"\n- {message(identifier, **words)}"
-    return told
+            text += f"\n- {message(identifier, **words)}"
+    return text
 
 
 def _report(
@@ -130,17 +130,17 @@ def _report(
     from hackathon.cli.program_findings import as_json
 
     nearest = getattr(error, "nearest", None)
-    shown = (
+    request = (
         {name: getattr(nearest, name) for name in ("queue", "nodes", "processes", "processes_per_node", "walltime")}
         if nearest
         else None
     )
-    told = {"schema_version": 1, "ok": good, "violations": violations, "nearest": shown, "budget": budget}
-    told["source"] = source and {
+    answer = {"schema_version": 1, "ok": good, "violations": violations, "nearest": request, "budget": budget}
+    answer["source"] = source and {
         "files": len(source.sizes),
         "bytes": sum(source.sizes.values()),
         "linked": sorted(source.outside),
     }
-    told["prediction"] = expected.to_json() if expected is not None else None
-    told["files"] = as_json(reports)
-    echo_json(told)
+    answer["prediction"] = expected.to_json() if expected is not None else None
+    answer["files"] = as_json(reports)
+    echo_json(answer)

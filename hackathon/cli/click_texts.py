@@ -28,5 +28,5 @@ def _translated(text: str) -> str:
     return text if key is None else message(f"click.{key}")
 
 
-def _counted(one: str, many: str, count: int) -> str:
-    return _translated(plain_ngettext(one, many, count))
+def _counted(singular: str, many: str, count: int) -> str:
+    return _translated(plain_ngettext(singular, many, count))

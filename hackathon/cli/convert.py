@@ -30,23 +30,23 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
     folders = [runs_folder().parent]
     # a scheduler's own name is taken where no profile has it: scripts for it can be written before there is one
     clusters = profiles.list_clusters(folders)[0]
-    known = target not in SCRIPTS or any(each.name == target for each in clusters)
-    cluster = profiles.load_cluster(target, folders) if known else None
+    is_cluster = target not in SCRIPTS or any(profile.name == target for profile in clusters)
+    cluster = profiles.load_cluster(target, folders) if is_cluster else None
     language = target_language(target, cluster)
     origins = [profiles.load_cluster(origin, folders)] if origin is not None else clusters
-    made = convert(read_script(script), cluster, language, origins)
-    report = lint(made.script, language.name if cluster is None else None, cluster)
-    text = made.script.text()
+    converted = convert(read_script(script), cluster, language, origins)
+    report = lint(converted.script, language.name if cluster is None else None, cluster)
+    text = converted.script.text()
     if output is not None:
         put(output, text)
     if as_json:
         value = {
             "schema_version": 1,
-            "from": made.source,
-            "to": made.target,
+            "from": converted.source,
+            "to": converted.target,
             "script": text.encode("utf-8", "replace").decode("utf-8"),
-            "lost": [{"line": line, "directive": printable(each)} for line, each in made.lost],
-            "findings": [each.as_json() for each in report.findings],
+            "lost": [{"line": line, "directive": printable(directive)} for line, directive in converted.lost],
+            "findings": [finding.as_json() for finding in report.findings],
         }
         echo_json(value)
     else:
@@ -54,8 +54,8 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
             click.echo(text, nl=False)
         else:
             click.echo(message("lint.written", path=output), err=True)
-        for line, each in made.lost:
-            click.echo(message("lint.lost", line=line, text=printable(each)), err=True)
+        for line, directive in converted.lost:
+            click.echo(message("lint.lost", line=line, text=printable(directive)), err=True)
         for finding in report.findings:
             click.echo(f"{finding.line}: {message(f'lint.{finding.severity}')}: {finding.message}", err=True)
-    raise click.exceptions.Exit(1 if made.lost else 0)
+    raise click.exceptions.Exit(1 if converted.lost else 0)

@@ -46,21 +46,21 @@ def command(
     from hackathon.text.messages import localized
     from hackathon.web.dashboard.endpoint import default_socket, own_folder, port_door, socket_door
 
-    event_folder, shown = event_and_folders(folders)
+    event_folder, projects = event_and_folders(folders)
     first = check_team(event_folder, team)
     gc.enable()  # it was turned off for commands that live for a moment
 
     def name() -> str:
         event = watch.source().event or first  # the watcher reads it again when it changes
-        return title or (localized(event.title) if event else "") or (event_folder or shown[0]).name
+        return title or (localized(event.title) if event else "") or (event_folder or projects[0]).name
 
     if port is None and bind is None:
-        what = "\n".join([str(event_folder), *map(str, shown), team])
-        opening = socket_door(path or default_socket(what), writes=writes is not False)
+        identity = "\n".join([str(event_folder), *map(str, projects), team])
+        opening = socket_door(path or default_socket(identity), writes=writes is not False)
     else:
         opening = port_door(bind or "127.0.0.1", port or 0, writes=bool(writes))
     with opening as door:
-        watch = Watcher(event_folder, shown, team=team, ask=not no_ask)
+        watch = Watcher(event_folder, projects, team=team, ask=not no_ask)
         try:
             dashboard = Dashboard(watch, name, own_folder(), writes=door.writes)
 
@@ -83,9 +83,9 @@ def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path
     from hackathon.config.load import find_event, find_project
 
     if not folders:
-        here = Path.cwd()
-        event = find_event(here)
-        return (event, []) if event is not None else (None, [find_project(here) or here])
+        current = Path.cwd()
+        event = find_event(current)
+        return (event, []) if event is not None else (None, [find_project(current) or current])
     absolute = list(dict.fromkeys(folder.resolve() for folder in folders))
     events = [folder for folder in absolute if find_event(folder) == folder]
     if len(events) > 1:
@@ -105,7 +105,7 @@ def check_team(folder: Path | None, team: str) -> "Event | None":
             raise RequestError("dashboard.team_without_event")
         return None
     event = load_event(folder)
-    names = [each.name for each in event.teams]
+    names = [member.name for member in event.teams]
     if team and team not in names:
         raise RequestError("dashboard.no_team", team=team, teams=", ".join(names) or "–")
     return event

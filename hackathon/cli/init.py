@@ -61,43 +61,45 @@ def command(
     lines = [f"# {message('cli.project_comment')}", f"name: {_scalar(name or folder.name)}"]
     if team:
         lines.append(f"team: {_scalar(team)}")
-    given = dict(parameter)
+    assignments = dict(parameter)
     # what the project's jobs will search: its own folder and the event's, not a project around it
     around = folders_that_count(folder)
-    folders = [folder, *(each for each in around if each != folder and (each / load.EVENT_FILE).is_file())]
+    folders = [folder, *(parent for parent in around if parent != folder and (parent / load.EVENT_FILE).is_file())]
     program = None
     if recipe is not None:
-        found, program = load.load_recipe(recipe, folders)
-        named_so = load.recipe_on_path(found.name, folders)
+        definition, program = load.load_recipe(recipe, folders)
+        named_so = load.recipe_on_path(definition.name, folders)
         if named_so is None or named_so.resolve() != program.resolve():
-            raise RequestError("cli.recipe_elsewhere", folder=program, place=folder / "recipes" / found.name)
-        lines.append(f"recipe: {found.name}")
-        unknown = [each for each in given if each not in found.parameters]
+            raise RequestError("cli.recipe_elsewhere", folder=program, place=folder / "recipes" / definition.name)
+        lines.append(f"recipe: {definition.name}")
+        unknown = [key for key in assignments if key not in definition.parameters]
         if unknown:
-            raise RequestError("cli.no_parameter", name=unknown[0], recipe=found.name)
+            raise RequestError("cli.no_parameter", name=unknown[0], recipe=definition.name)
         # what a study changes is written out; the rest stands there as comments with its default
-        values = {each: given.get(each, declared.default) for each, declared in found.parameters.items()}
-        known = {each: value for each, value in values.items() if value is not None}
-        active = {found.scaling.weak.scale_learning_rate, found.scaling.strong.divide, *given} & set(known)
-        active = active or set(list(known)[:1])
-        lines.append("parameters:" if known else "parameters: {}")
-        for each, value in known.items():
-            help_text = found.parameters[each].help
+        values = {key: assignments.get(key, declared.default) for key, declared in definition.parameters.items()}
+        settings = {key: value for key, value in values.items() if value is not None}
+        active = {definition.scaling.weak.scale_learning_rate, definition.scaling.strong.divide, *assignments} & set(
+            settings
+        )
+        active = active or set(list(settings)[:1])
+        lines.append("parameters:" if settings else "parameters: {}")
+        for key, value in settings.items():
+            help_text = definition.parameters[key].help
             note = f"   # {localized(help_text)}" if help_text else ""
-            lines.append(f"  {'' if each in active else '# '}{each}: {_value(value)}{note}")
+            lines.append(f"  {'' if key in active else '# '}{key}: {_value(value)}{note}")
     else:
         import re
 
         from hackathon.config.command import command_words
 
-        wanted = dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})", str(words)))
-        missing = [each for each in wanted if each not in given]
+        placeholders = dict.fromkeys(re.findall(r"(?<!\{)\{([A-Za-z_][A-Za-z0-9_]*)\}(?!\})", str(words)))
+        missing = [placeholder for placeholder in placeholders if placeholder not in assignments]
         if missing:
             raise RequestError("cli.init_values", names=", ".join(missing), example=f"-p {missing[0]}=…")
-        command_words(str(words), dict(given))
+        command_words(str(words), dict(assignments))
         lines.append(f"command: {_scalar(str(words))}")
-        if given:
-            lines += ["parameters:", *(f"  {each}: {_value(text)}" for each, text in given.items())]
+        if assignments:
+            lines += ["parameters:", *(f"  {key}: {_value(text)}" for key, text in assignments.items())]
         if from_log is not None:
             from hackathon.cli.study import suggest
 
@@ -115,24 +117,24 @@ def command(
     text = "\n".join(lines)
     load.load_project(folder, text.encode())  # what is refused is not written: the next try would find it there
     writable_folder(folder)
-    made = [path]
+    files = [path]
     write_whole(path, text)
     ignore = folder / ".gitignore"
     if not ignore.exists():
         write_whole(ignore, "runs/\nstudies/\n__pycache__/\n.venv/\n")
-        made.append(ignore)
+        files.append(ignore)
     if copy and program is not None:
         own = {file.name: file for file in sorted(program.iterdir()) if file.is_file()}
-        shared = load.shared_files(found, program) if found.entry in own else {}
+        shared = load.shared_files(definition, program) if definition.entry in own else {}
         for file_name, file in {**shared, **own}.items():
             if file_name not in ("recipe.yaml", "README.md") and not (folder / file_name).exists():
                 shutil.copyfile(file, folder / file_name)
-                made.append(folder / file_name)
+                files.append(folder / file_name)
     runtime = folder / "hackathon_runtime.py"
     if words is not None and not runtime.exists():
         shutil.copyfile(runtime_file(), runtime)
-        made.append(runtime)
-    for file in made:
+        files.append(runtime)
+    for file in files:
         click.echo(message("cli.made", file=file))
     following = message("cli.init_next", folder=folder)
     if words is not None:
@@ -150,9 +152,9 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
     """Return what comes next where `hackathon try`, which runs several processes, would refuse; else nothing."""
     from hackathon.programs.training.files import port_knows
 
-    found = [(report.path, each) for report, _ in reports for each in report.findings]
-    wrong = any(each.severity == "error" for _, each in found)
-    alone = next((path for path, each in found if each.rule == "no-process-group"), None)
+    findings = [(report.path, finding) for report, _ in reports for finding in report.findings]
+    wrong = any(finding.severity == "error" for _, finding in findings)
+    alone = next((path for path, finding in findings if finding.rule == "no-process-group"), None)
     if not wrong and alone is None:
         return ""
     if not wrong and alone is not None and port_knows(folder, alone):
@@ -173,16 +175,16 @@ def _formats_told(words: str, folder: Path) -> str:
             if word.endswith(".py"):
                 with (folder / word).open("rb") as stream:
                     texts.append(stream.read(1 << 20).decode("utf-8", "replace"))
-    found = expected("\n".join(texts))
-    if not found:
+    formats = expected("\n".join(texts))
+    if not formats:
         return message("cli.formats_unknown")
-    rates = dict.fromkeys(name for form in found for name in form.throughput)
-    return message("cli.formats_known", formats=", ".join(form.title for form in found), metrics=", ".join(rates))
+    rates = dict.fromkeys(name for form in formats for name in form.throughput)
+    return message("cli.formats_known", formats=", ".join(form.title for form in formats), metrics=", ".join(rates))
 
 
 def _scalar(text: str) -> str:
     """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
-    bare = text.isascii() and text[:1].isalpha() and all(each.isalnum() or each in "-_" for each in text)
+    bare = text.isascii() and text[:1].isalpha() and all(character.isalnum() or character in "-_" for character in text)
     return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 

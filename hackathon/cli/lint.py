@@ -63,9 +63,9 @@ def command(
             show_error(error)
             unreadable = True
     if as_json:
-        value = {"schema_version": 1, "files": [each.as_json() for each in reports]}
+        value = {"schema_version": 1, "files": [report.as_json() for report in reports]}
         echo_json(value)
-    code = 2 if unreadable else 1 if any(each.has_errors for each in reports) else 0
+    code = 2 if unreadable else 1 if any(report.has_errors for report in reports) else 0
     raise click.exceptions.Exit(code)
 
 
@@ -104,10 +104,10 @@ def _show(report: "LintReport", other: str) -> None:
         click.echo(message("lint.clean", path=printable(report.path), dialect=title))
         return
     click.echo(message("lint.in_file", path=printable(report.path), dialect=title))
-    for each in report.findings:
-        severity = click.style(message(f"lint.{each.severity}"), fg=COLORS[each.severity])
-        click.echo(f"  {each.line}: {severity}: {each.message} [{each.rule}]")
-        for line in (each.replacement or "").split("\n") if each.replacement is not None else ():
+    for finding in report.findings:
+        severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
+        click.echo(f"  {finding.line}: {severity}: {finding.message} [{finding.rule}]")
+        for line in (finding.replacement or "").split("\n") if finding.replacement is not None else ():
             click.echo(f"      → {printable(line)}")
     click.echo(f"  {message('lint.summary', **report.counts)}")
 

@@ -215,11 +215,11 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit:
         return 0  # click leaves so when who reads the output has gone: `hackathon results | head -1`
     except OSError as error:
-        shown = _system_error(error)
-        if shown is None:
+        failure = _system_error(error)
+        if failure is None:
             raise
-        show_error(shown)
-        return shown.exit_code
+        show_error(failure)
+        return failure.exit_code
     finally:
         set_language(None)
 

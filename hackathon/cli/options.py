@@ -118,19 +118,19 @@ def named(
             short_help=message(f"help.{key}_short"),
             **settings,
         )
-        made = decorator(function)
-        made.context_settings.setdefault("help_option_names", ["-h", "--help"])
-        return option_lang(made)
+        command = decorator(function)
+        command.context_settings.setdefault("help_option_names", ["-h", "--help"])
+        return option_lang(command)
 
     return decorate
 
 
-def option_lang(made: click.Command) -> click.Command:
+def option_lang(command: click.Command) -> click.Command:
     """Add --lang, which `main` has already obeyed when options are read."""
-    made.params.append(
+    command.params.append(
         click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("help.option_lang"))
     )
-    return made
+    return command
 
 
 def job_options(function: Function) -> Function:
@@ -143,18 +143,18 @@ def job_options(function: Function) -> Function:
         cluster: str | None, queue: str | None, group: str | None, reservation: str | None, nodes: int | None,
         processes: Any, processes_per_node: int | None, threads: int | None, walltime: int | None,
         launcher: str | None, binding: str | None, no_project: bool, parameter: tuple[tuple[str, str], ...],
-        **others: Any,
+        **keywords: Any,
     ) -> Any:  # fmt: skip
         counts = processes if isinstance(processes, list) else None
         options = Options(
             cluster=cluster, queue=queue, group=group, reservation=reservation, nodes=nodes,
             processes=None if counts else processes, processes_per_node=processes_per_node, threads=threads,
             walltime=walltime, launcher=launcher, binding=binding, parameters=dict(parameter),
-            in_place=others.pop("in_place", None), no_project=no_project,
+            in_place=keywords.pop("in_place", None), no_project=no_project,
         )  # fmt: skip
         if counts:
-            others["counts"] = counts
-        return function(*arguments, options=options, **others)
+            keywords["counts"] = counts
+        return function(*arguments, options=options, **keywords)
 
     several = getattr(function, "several_processes", False)
     positive = click.IntRange(min=1)
@@ -191,8 +191,8 @@ def option_trust(function: Function) -> Function:
     import functools
 
     @functools.wraps(function)
-    def collect(*arguments: Any, trust: bool, **others: Any) -> Any:
-        return function(*arguments, foreign="take" if trust else "refuse", **others)
+    def collect(*arguments: Any, trust: bool, **keywords: Any) -> Any:
+        return function(*arguments, foreign="take" if trust else "refuse", **keywords)
 
     return click.option("--trust", is_flag=True, help=message("trust.option"))(collect)  # type: ignore[return-value]
 
@@ -201,9 +201,10 @@ def typed(names: Collection[str]) -> list[str]:
     """Return which of these options of the running command were typed, as they are called: `--seconds`."""
     context = click.get_current_context()
     return [
-        max(each.opts, key=len)
-        for each in context.command.params
-        if each.name in names and context.get_parameter_source(each.name) is click.core.ParameterSource.COMMANDLINE
+        max(parameter.opts, key=len)
+        for parameter in context.command.params
+        if parameter.name in names
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
 
 
@@ -222,5 +223,5 @@ def runs_folder(folder: Path | None = None) -> Path:
     """Return the folder of run directories: `runs` of the project that holds the folder, else `./runs`."""
     from hackathon.config.load import find_project
 
-    here = (folder or Path.cwd()).resolve()
-    return (find_project(here) or here) / "runs"
+    current = (folder or Path.cwd()).resolve()
+    return (find_project(current) or current) / "runs"

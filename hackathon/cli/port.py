@@ -61,11 +61,11 @@ def _only_program() -> Path:
     from hackathon.text.printable import printable
 
     ours = ("hackathon_runtime.py", ".ported.py")
-    found = sorted(each for each in Path().glob("*.py") if not each.name.endswith(ours))
-    if len(found) == 1:
-        return found[0]
-    names = printable(", ".join(each.name for each in found[:5]))
-    reason = message("port.several", names=names) if found else message("port.none_here")
+    programs = sorted(path for path in Path().glob("*.py") if not path.name.endswith(ours))
+    if len(programs) == 1:
+        return programs[0]
+    names = printable(", ".join(program.name for program in programs[:5]))
+    reason = message("port.several", names=names) if programs else message("port.none_here")
     raise RequestError("port.no_file", reason=reason)
 
 
@@ -75,7 +75,7 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
     from hackathon.text.printable import printable
 
     if ported.status == "distributed":
-        framework = next(each.message for each in ported.findings)
+        framework = next(finding.message for finding in ported.findings)
         click.echo(f"{ported.name}: {framework}", err=True)
         click.echo(message("port.not_written"), err=True)
         return
@@ -83,18 +83,18 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
         color = "green" if line.startswith("+") else "red" if line.startswith("-") else None
         click.echo(click.style(printable(line, kept="\t"), fg=color))
     for kind in ("done", "note", "question"):
-        rows = [each for each in ported.findings if each.kind == kind]
+        rows = [finding for finding in ported.findings if finding.kind == kind]
         if rows:
             title = "title_unknown" if ported.status == "unknown" else f"title_{kind}"
             click.echo(message(f"port.{title}"), err=True)
-        for each in rows:
-            row = "row" if each.line else "row_whole"
-            click.echo(message(f"port.{row}", line=each.line, text=each.message), err=True)
-    asked = sum(each.kind == "question" for each in ported.findings)
+        for finding in rows:
+            row = "row" if finding.line else "row_whole"
+            click.echo(message(f"port.{row}", line=finding.line, text=finding.message), err=True)
+    questions = sum(finding.kind == "question" for finding in ported.findings)
     if ported.status == "ported" and ported.sure and ported.after == ported.before:
         click.echo(message("port.needs_no_change", path=ported.name), err=True)
     elif ported.status == "ported":
-        click.echo(message("port.asks", count=asked) if asked else message("port.ready"), err=True)
+        click.echo(message("port.asks", count=questions) if questions else message("port.ready"), err=True)
     target = written or ported_name(ported.name)
     if written is not None:
         click.echo(message("port.written", path=written), err=True)
@@ -127,8 +127,8 @@ def _in_project(path: Path, written: Path) -> str:
         if folder is None or command is None:
             return ""
         words = shlex.split(command)
-        found = launched(words)
-        words = list(found.rest) if found else words  # the toolkit starts the ranks itself
+        launch = launched(words)
+        words = list(launch.rest) if launch else words  # the toolkit starts the ranks itself
         start = started(words)
         if start.kind not in ("python", "file") or (folder / start.file).resolve() != path.resolve():
             return ""

@@ -32,12 +32,12 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
     from hackathon.schedulers import profiles
 
     cluster = sources.cluster
-    asked = request is not None and not request.origins.get("processes", "").startswith("cluster ")
-    known = request is not None and (asked or request.processes > 1)
+    explicit = request is not None and not request.origins.get("processes", "").startswith("cluster ")
+    decided = request is not None and (explicit or request.processes > 1)
     situation = TrainingSituation(
-        processes=request.processes if request is not None and known else None,
-        nodes=request.nodes if request is not None and known else None,
-        per_node=request.processes_per_node if request is not None and known else None,
+        processes=request.processes if request is not None and decided else None,
+        nodes=request.nodes if request is not None and decided else None,
+        per_node=request.processes_per_node if request is not None and decided else None,
         cluster=cluster.name,
         visible=tuple(cluster.visible_from_nodes),
         offline=not cluster.internet_on_nodes and not profiles.dialect_of(cluster).this_machine,
@@ -83,10 +83,12 @@ def show_reports(reports: Reports, *, err: bool = False) -> None:
     for report, lines in reports:
         counts = report.counts
         errors, warnings = errors + counts["errors"], warnings + counts["warnings"]
-        for each in report.findings:
-            severity = click.style(message(f"lint.{each.severity}"), fg=COLORS[each.severity])
-            click.echo(f"{printable(report.path)}:{each.line}: {severity}: {each.message} [{each.rule}]", err=err)
-            for line in unified(report.path, lines, each.edits)[2:] if each.edits else ():
+        for finding in report.findings:
+            severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
+            click.echo(
+                f"{printable(report.path)}:{finding.line}: {severity}: {finding.message} [{finding.rule}]", err=err
+            )
+            for line in unified(report.path, lines, finding.edits)[2:] if finding.edits else ():
                 click.echo(f"    {printable(line)}", err=err)
     if reports:
         click.echo(message("training.summary", errors=errors, warnings=warnings), err=err)
@@ -100,8 +102,8 @@ def as_json(reports: Reports) -> list[dict[str, object]]:
 def errors_of(reports: Reports) -> list[tuple[str, str]]:
     """Return (id, text) of each error."""
     return [
-        (f"program.{each.rule}", f"{report.path}:{each.line}: {each.message}")
+        (f"program.{finding.rule}", f"{report.path}:{finding.line}: {finding.message}")
         for report, _ in reports
-        for each in report.findings
-        if each.severity == "error"
+        for finding in report.findings
+        if finding.severity == "error"
     ]

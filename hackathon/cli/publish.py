@@ -83,11 +83,11 @@ def _believable(source: "Catalog") -> "Catalog":
 
     from hackathon.index.believable import without_false
 
-    kept, held = without_false(source)
-    if not held:
-        return kept
-    runs = ", ".join([run.id for run in held[:SHOWN]] + (["…"] if len(held) > SHOWN else []))
-    return replace(kept, problems=[*kept.problems, message("doubts.withheld", count=len(held), runs=runs)])
+    catalog, withheld = without_false(source)
+    if not withheld:
+        return catalog
+    runs = ", ".join([run.id for run in withheld[:SHOWN]] + (["…"] if len(withheld) > SHOWN else []))
+    return replace(catalog, problems=[*catalog.problems, message("doubts.withheld", count=len(withheld), runs=runs)])
 
 
 def _unreadable(source: "Catalog") -> list[str]:
@@ -96,16 +96,16 @@ def _unreadable(source: "Catalog") -> list[str]:
 
     if source.event is None or source.event_folder is None or not source.event.publish.surveys:
         return []
-    found = [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
+    remarks = [message("report.remark_unreadable", survey=name) for name in unreadable(source.event_folder)]
     apart = too_like(source.event_folder)
-    return found + [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
+    return remarks + [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
 
 
 def _keep_apart(directory: Path, source: "Catalog") -> None:
     """Refuse a folder that holds the runs themselves: whoever copies it takes them home with the site."""
     target = directory.resolve()
-    held = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
-    if any(Path(folder).resolve().is_relative_to(target) for folder in held):
+    folders = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
+    if any(Path(folder).resolve().is_relative_to(target) for folder in folders):
         raise RequestError("site.holds_runs", path=directory)
 
 
@@ -151,18 +151,18 @@ def _check(source: "Catalog", title: str, studies: list[str] | None) -> None:
         for problem in [*source.problems, *published.warnings]:
             click.echo(f"{message('cli.warning')}: {problem}", err=True)
         counts = dict(published.mask.counts)
-        examples = {kind: list(each) for kind, each in published.mask.examples.items()}
-        found = residues(published.folder, list(published.files), published.mask)
+        examples = {kind: list(values) for kind, values in published.mask.examples.items()}
+        suspicions = residues(published.folder, list(published.files), published.mask)
         _list_files(published)
     click.echo(message("site.masked"))
     for kind, count in sorted(counts.items()):
-        shown = ", ".join(printable(example) for example in examples.get(kind, ())[:3])
-        click.echo(f"  {message(f'site.kind_{kind}'):<24} {count:>7}  {shown}")
+        excerpt = ", ".join(printable(example) for example in examples.get(kind, ())[:3])
+        click.echo(f"  {message(f'site.kind_{kind}'):<24} {count:>7}  {excerpt}")
     if not counts:
         click.echo(f"  {message('site.nothing')}")
-    if found:
-        click.echo(message("site.suspicious", count=len(found)))
-        for residue in found[:SHOWN]:
+    if suspicions:
+        click.echo(message("site.suspicious", count=len(suspicions)))
+        for residue in suspicions[:SHOWN]:
             kind = message(f"site.kind_{residue.kind}")
             click.echo(f"  {printable(residue.file)}: {kind}: {printable(residue.sample)}")
         raise click.exceptions.Exit(1)

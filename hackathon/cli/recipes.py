@@ -22,13 +22,17 @@ def command(name: str | None, as_json: bool) -> None:
         entries, problems = load.list_recipes(folders)
         if as_json:
             rows = [
-                {"name": each.name, "framework": each.framework, "title": localized(each.title)} for each in entries
+                {"name": recipe.name, "framework": recipe.framework, "title": localized(recipe.title)}
+                for recipe in entries
             ]
-            echo_json({"recipes": rows, "problems": [str(each) for each in problems]}, indent=None)
+            echo_json({"recipes": rows, "problems": [str(problem) for problem in problems]}, indent=None)
             return
         echo_table(
             [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.title")],
-            [[each.name, each.framework, " ".join(each.launchers), localized(each.title)] for each in entries],
+            [
+                [recipe.name, recipe.framework, " ".join(recipe.launchers), localized(recipe.title)]
+                for recipe in entries
+            ],
         )
         for problem in problems:
             click.echo(str(problem), err=True)

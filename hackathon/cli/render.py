@@ -55,10 +55,10 @@ def command(
         text = short(request, sources.cluster, sources.runs.parent, sources.template_folders)
         click.echo(text, nl=False)
     elif as_json:
-        shown = {"request": request.to_json(), "job": script.job, "rank": script.rank}
+        answer = {"request": request.to_json(), "job": script.job, "rank": script.rank}
         if files:
-            shown["files"] = dict(_files(job))
-        echo_json(shown, indent=None)
+            answer["files"] = dict(_files(job))
+        echo_json(answer, indent=None)
     elif explain:
         from hackathon.cli.show import echo_table, explained
 
@@ -79,9 +79,9 @@ def command(
         _point_to_files(job)
 
 
-def _require_one(given: "Mapping[str, bool]") -> None:
+def _require_one(options: "Mapping[str, bool]") -> None:
     """Raise RequestError where several of the options are given of which each decides what is printed."""
-    names = [name for name, wanted in given.items() if wanted]
+    names = [name for name, active in options.items() if active]
     if len(names) > 1:
         from hackathon.text.errors import RequestError
 
@@ -105,8 +105,8 @@ def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
     warnings = hand_on(request, script, Path(folder), runs_folder=sources.runs)
     _, options = render_header(request, sources.cluster, sources.template_folders)
     if as_json:
-        made = {"schema_version": 1, "folder": str(Path(folder).absolute()), "command_options": options}
-        echo_json(made, indent=None)
+        answer = {"schema_version": 1, "folder": str(Path(folder).absolute()), "command_options": options}
+        echo_json(answer, indent=None)
     else:
         click.echo(message("cli.rendered_to", folder=folder))
         if options:

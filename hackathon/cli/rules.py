@@ -36,24 +36,24 @@ def list_rules(part: str | None, as_json: bool) -> None:
     parts: tuple[str, ...] = get_args(Part)
     if part is not None and part not in parts:
         raise click.UsageError(message("rules.no_part", name=part, known=", ".join(parts)))
-    found, problems = load_rules(_folders())
+    available, problems = load_rules(_folders())
     rules = sorted(
-        (rule for rule in found if part in (None, rule.part)), key=lambda rule: (parts.index(rule.part), rule.id)
+        (rule for rule in available if part in (None, rule.part)), key=lambda rule: (parts.index(rule.part), rule.id)
     )
     if as_json:
         _echo_json(
             {
                 "rules": [
-                    {"id": each.id, "part": each.part, "level": each.level, "title": localized(each.title)}
-                    for each in rules
+                    {"id": rule.id, "part": rule.part, "level": rule.level, "title": localized(rule.title)}
+                    for rule in rules
                 ],
-                "problems": [str(each) for each in problems],
+                "problems": [str(problem) for problem in problems],
             }
         )
         return
     echo_table(
         [message("rules.id"), message("rules.part"), message("rules.level"), message("rules.title")],
-        [[each.id, each.part, each.level, re.sub(r"\{\w+\}", "…", localized(each.title))] for each in rules],
+        [[rule.id, rule.part, rule.level, re.sub(r"\{\w+\}", "…", localized(rule.title))] for rule in rules],
     )
     _complain(problems)
 
@@ -67,8 +67,8 @@ def show(name: str, as_json: bool) -> None:
     from hackathon.config.problems import nearest, shown
     from hackathon.diagnosis.rules import where_of
 
-    found, problems = find_rules(_folders())
-    by_id = {rule.id: (rule, path) for rule, path in found}
+    pairs, problems = find_rules(_folders())
+    by_id = {rule.id: (rule, path) for rule, path in pairs}
     if name not in by_id:
         _complain(problems)
         near = nearest(name, by_id)
@@ -76,15 +76,15 @@ def show(name: str, as_json: bool) -> None:
             raise RequestError("rules.no_rule_near", name=shown(name), near=near)
         raise RequestError("rules.no_rule", name=shown(name))
     rule, path = by_id[name]
-    place = f"{path}:{where_of(path, name)}"
+    position = f"{path}:{where_of(path, name)}"
     if as_json:
         from dataclasses import asdict
 
-        _echo_json({**asdict(rule), "from": place})
+        _echo_json({**asdict(rule), "from": position})
         return
     click.echo(f"{rule.id} · {rule.part} · {rule.level}")
     click.echo(printable(localized(rule.title)))
-    for key, lines in _described(rule, place):
+    for key, lines in _described(rule, position):
         if lines:
             click.echo()
             click.echo(click.style(message(key), bold=True))
@@ -99,18 +99,18 @@ def check(files: tuple[Path, ...]) -> None:
     from hackathon.diagnosis.rules import check_files
 
     folders = _folders()
-    known, problems = load_rules(folders)
+    rules, problems = load_rules(folders)
     chosen = list(files) or rule_files(folders)
     if not chosen:
         click.echo(message("rules.check_none"))
         return
     # what is wrong with a file by itself is told when the file is checked
-    found = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
-    found += check_files(chosen, known)
-    if found:
-        for problem in found:
+    doubts = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
+    doubts += check_files(chosen, rules)
+    if doubts:
+        for problem in doubts:
             click.echo(str(problem))
-        raise RequestError("rules.check_bad", count=len(found))
+        raise RequestError("rules.check_bad", count=len(doubts))
     count = sum(len(load_rule_file(path)) for path in chosen)
     click.echo(message("rules.check_good", count=count, files=len(chosen)))
 
@@ -122,11 +122,11 @@ def _folders() -> list[Path]:
     return folders_that_count(Path.cwd())
 
 
-def _described(rule: "Rule", place: str) -> Iterator[tuple[str, list[str]]]:
+def _described(rule: "Rule", position: str) -> Iterator[tuple[str, list[str]]]:
     """Yield (message id of a heading, lines)."""
-    yield "rules.show_from", [place]
-    yield "rules.show_patterns", [_pattern(each) for each in rule.patterns]
-    yield "rules.show_unless", [_pattern(each) for each in rule.unless]
+    yield "rules.show_from", [position]
+    yield "rules.show_patterns", [_pattern(pattern) for pattern in rule.patterns]
+    yield "rules.show_unless", [_pattern(pattern) for pattern in rule.unless]
     yield "rules.show_fact", [rule.fact] if rule.fact else []
     yield "rules.show_thresholds", [f"{name}: {value:g}" for name, value in rule.thresholds.items()]
     yield "rules.show_where", [", ".join(rule.where)] if rule.where else []

@@ -83,8 +83,8 @@ def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
         value = getattr(request, name)
         if value is None:
             continue
-        shown = format_walltime(value) if name == "walltime" else str(value)
-        rows.append([name, shown, origin(name)])
+        text = format_walltime(value) if name == "walltime" else str(value)
+        rows.append([name, text, origin(name)])
     rows += [
         [f"parameters.{name}", str(value), origin(f"parameters.{name}")] for name, value in request.parameters.items()
     ]

@@ -64,27 +64,29 @@ def show_warnings(source: object) -> None:
         click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
-def show_outcomes(outcomes: "Outcomes", wanted: int = 0) -> None:
+def show_outcomes(outcomes: "Outcomes", total: int = 0) -> None:
     """Print what was submitted, on stderr; raise the first failure, after which nothing further was begun."""
     for outcome in outcomes:
         if outcome.job_id is not None:
             click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
     if outcomes.failure is not None:
-        show_stop(outcomes, max(wanted, len(outcomes)))
+        show_stop(outcomes, max(total, len(outcomes)))
         raise outcomes.failure
 
 
-def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) -> None:
+def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, total: int = 1) -> None:
     """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
     submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
     if as_json and not waiting:
-        rows = [{"run": each.run.id, "job_id": each.job_id, "path": str(each.run.path)} for each in submitted]
+        rows = [
+            {"run": outcome.run.id, "job_id": outcome.job_id, "path": str(outcome.run.path)} for outcome in submitted
+        ]
         echo_json({"runs": rows})
     elif not as_json:
         for outcome in submitted:
             click.echo(f"{outcome.run.id}  {outcome.job_id}")
     if outcomes.failure is not None:
-        show_stop(outcomes, max(wanted, len(outcomes)))
+        show_stop(outcomes, max(total, len(outcomes)))
         raise outcomes.failure
     if not waiting:
         if submitted and not as_json:
@@ -111,14 +113,14 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, wanted: int = 1) 
         raise click.exceptions.Exit(1)
 
 
-def show_stop(outcomes: "Outcomes", wanted: int) -> None:
+def show_stop(outcomes: "Outcomes", total: int) -> None:
     """Print how many of the wanted runs were submitted, and which may be in the queue although nobody said so."""
     from hackathon.runs.submit import is_unclear
 
     done = sum(outcome.job_id is not None for outcome in outcomes)
     unclear = [outcome.run for outcome in outcomes if outcome.error is not None and is_unclear(outcome.run)]
-    if done or wanted - done - len(unclear):
-        click.echo(message("cli.submit_stopped", done=done, left=wanted - done - len(unclear)), err=True)
+    if done or total - done - len(unclear):
+        click.echo(message("cli.submit_stopped", done=done, left=total - done - len(unclear)), err=True)
     for run in unclear:
         click.echo(message("cli.submit_unclear", run=run.id[-8:]), err=True)
 
@@ -166,7 +168,7 @@ def show_run(
     if form == "json":
         facts = {"run": run.id, "job_id": state.job_id, "status": state.state, "reason": state.explanation,
                  "processes": result.processes or None, "nodes": result.nodes, "note": result.note,
-                 "metrics": {name: each if math.isfinite(each) else None for name, each in result.metrics.items()},
+                 "metrics": {name: value if math.isfinite(value) else None for name, value in result.metrics.items()},
                  "sure": dict(result.sure), "metrics_from": record.metrics_from,
                  "shares": shares,
                  "check": verdict, "doubts": doubts, **(more or {})}  # fmt: skip
@@ -180,9 +182,9 @@ def show_run(
             echo_table(
             [message("cli.metric"), message("cli.value"), ""],
             [
-                [name, f"{number(each)} {metric_unit(record.metrics, name)}".strip(),
+                [name, f"{number(value)} {metric_unit(record.metrics, name)}".strip(),
                  f"{marks[passed]} {check_rule(check.to_json())}".strip() if check and name == check.metric else ""]
-                for name, each in result.metrics.items()
+                for name, value in result.metrics.items()
             ],
         )  # fmt: skip
         for line in sentences(result.processes, shares):

@@ -39,16 +39,16 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
     if not target.parent.is_dir():
         raise RequestError("slides.no_folder", folder=target.parent)
     # a team's account may read no other team's runs, and needs none
-    alone = replace(event, teams=[each for each in event.teams if each.name == name])
+    alone = replace(event, teams=[candidate for candidate in event.teams if candidate.name == name])
     source = gather(folder, alone, own_folder(Path.cwd()), ask=not no_ask)
-    made = slide_files(replace(source, event=event), name, target.name)
-    assert made is not None
-    files, trouble = made
+    slides = slide_files(replace(source, event=event), name, target.name)
+    assert slides is not None
+    files, trouble = slides
     write_together(target.parent, files, force=force)
     for problem in [*source.problems, *([trouble] if trouble else [])]:
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
-    for each in files:
-        click.echo(message("report.written", file=target.parent / each))
+    for file_name in files:
+        click.echo(message("report.written", file=target.parent / file_name))
     how = "slides.how_page" if target.suffix.lower() == ".html" else "slides.how"
     click.echo(message(how, file=target.name), err=True)
 
@@ -58,12 +58,12 @@ def _event_folder(start: Path) -> Path:
     from hackathon.board.directory import find_people, find_shared, open_place
     from hackathon.config.load import find_event
 
-    found = find_event(start)
-    if found is not None:
-        return found
+    folder = find_event(start)
+    if folder is not None:
+        return folder
     try:
-        place = open_place(find_shared(None, os.environ, start))
-        event = find_event(place.path) if find_people(place, start) is not None else None
+        board = open_place(find_shared(None, os.environ, start))
+        event = find_event(board.path) if find_people(board, start) is not None else None
     except (HackathonError, OSError):
         event = None
     if event is None:
@@ -71,17 +71,17 @@ def _event_folder(start: Path) -> Path:
     return event
 
 
-def _team(event: "Event", given: str | None) -> str:
+def _team(event: "Event", name: str | None) -> str:
     """Return the team that was named, else the one that this account is a member of."""
     from hackathon.web.report.slides import team_named
 
-    names = ", ".join(each.name for each in event.teams) or "–"
-    if given is not None:
-        found = team_named(event, given)
-        if found is None:
-            raise RequestError("slides.no_team", team=given, teams=names)
-        return found
-    own = [each.name for each in event.teams if _account() in each.accounts]
+    names = ", ".join(candidate.name for candidate in event.teams) or "–"
+    if name is not None:
+        team = team_named(event, name)
+        if team is None:
+            raise RequestError("slides.no_team", team=name, teams=names)
+        return team
+    own = [candidate.name for candidate in event.teams if _account() in candidate.accounts]
     if len(own) != 1:
         raise RequestError("slides.which_team", teams=names)
     return own[0]

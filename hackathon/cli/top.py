@@ -56,25 +56,25 @@ def command(
     import os
     import sys
 
-    event_folder, shown = event_and_folders(folders)
+    event_folder, projects = event_and_folders(folders)
     account = _account(check_team(event_folder, team), tutor)
     gc.enable()  # it was turned off for commands that live for a moment
     from hackathon.index.watcher import Watcher
     from hackathon.web.attention.now import now_view
 
     live = not as_json and not once and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    watch = Watcher(event_folder, shown, team=team, ask=not no_ask, interval=interval if live else SOON)
+    watch = Watcher(event_folder, projects, team=team, ask=not no_ask, interval=interval if live else SOON)
     try:
         if live:
             watch.wait(0, FIRST)
-            _watch(watch, interval, event_folder, shown, account)
+            _watch(watch, interval, event_folder, projects, account)
             return
         watch.settle(SETTLED)
         if as_json:
             echo_json(now_view(watch.source(), account).to_json())
         else:
             view = now_view(watch.source(), account)
-            for parts in lines(view, _title(watch, event_folder, shown)):
+            for parts in lines(view, _title(watch, event_folder, projects)):
                 click.echo("".join(text for text, _ in parts).rstrip())
     finally:
         watch.stop()
@@ -94,13 +94,17 @@ def _account(event: "Event | None", tutor: str) -> str:
     accounts = tutors_of(event)
     if tutor in accounts:
         return tutor
-    named = [each.user for each in event.tutors if each.user in accounts and each.name.casefold() == tutor.casefold()]
+    named = [
+        candidate.user
+        for candidate in event.tutors
+        if candidate.user in accounts and candidate.name.casefold() == tutor.casefold()
+    ]
     if len(named) != 1:
         raise RequestError("dashboard.no_tutor", tutor=tutor, tutors=", ".join(accounts) or "–")
     return named[0]
 
 
-def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: list[Path], tutor: str) -> None:
+def _watch(watch: "Watcher", interval: float, event_folder: Path | None, projects: list[Path], tutor: str) -> None:
     """Show the view on the whole terminal and keep it fresh until Ctrl-C or a polite end from outside."""
     import signal
     import time
@@ -112,20 +116,20 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, shown: 
 
     # A handler that raises may do so while a lock is being taken, and nobody would give it back: it only notes.
     ended: list[int] = []
-    before = {which: signal.signal(which, lambda number, _: ended.append(number)) for which in ENDS}
+    before = {code: signal.signal(code, lambda number, _: ended.append(number)) for code in ENDS}
     version = 0
     console = Console(highlight=False, markup=False, emoji=False)
     try:
         with Live(console=console, screen=True, auto_refresh=False, vertical_overflow="ellipsis") as live:
             while not ended:
-                title = f"{_title(watch, event_folder, shown)} · {message('now.keys')}"
+                title = f"{_title(watch, event_folder, projects)} · {message('now.keys')}"
                 live.update(_drawn(now_view(watch.source(), tutor), title), refresh=True)
-                due, seen = time.monotonic() + interval, version
-                while not ended and version == seen and time.monotonic() < due:
-                    version = watch.wait(seen, SOON)
+                due, drawn = time.monotonic() + interval, version
+                while not ended and version == drawn and time.monotonic() < due:
+                    version = watch.wait(drawn, SOON)
     finally:
-        for which, handler in before.items():
-            signal.signal(which, handler)
+        for code, handler in before.items():
+            signal.signal(code, handler)
 
 
 def _drawn(view: "NowView", title: str) -> "Group":
@@ -135,11 +139,11 @@ def _drawn(view: "NowView", title: str) -> "Group":
     return Group(*(Text.assemble(*parts, no_wrap=True, overflow="ellipsis") for parts in lines(view, title)))
 
 
-def _title(watch: "Watcher", event_folder: Path | None, shown: list[Path]) -> str:
+def _title(watch: "Watcher", event_folder: Path | None, projects: list[Path]) -> str:
     from hackathon.text.messages import localized
 
     event = watch.source().event
-    return (localized(event.title) if event else "") or (event_folder or shown[0]).name
+    return (localized(event.title) if event else "") or (event_folder or projects[0]).name
 
 
 def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
@@ -149,7 +153,7 @@ def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
     from hackathon.cli.show import printable
 
     whose = message("now.of_tutor", name=dict(view.tutors).get(view.tutor, view.tutor)) if view.tutor else ""
-    heading = " · ".join(each for each in (title, view.team, whose) if each)
+    heading = " · ".join(part for part in (title, view.team, whose) if part)
     yield [(printable(heading), BOLD), (time.strftime("  %H:%M:%S", time.localtime(view.now)), QUIET)]
     need = (view.headline, BOLD if view.count else GOOD)
     yield [need, (f" · {message('now.totals', **_totals(view))}", "")]
@@ -186,12 +190,12 @@ def _item(item: "NowItem") -> Iterator[list[Part]]:
     from hackathon.scaling.show import state
 
     kind = _padded(message(f"now.kind_{item.kind}"), MARGIN - 10)
-    who = " · ".join(each for each in (item.team, item.person) if each) or message("now.person")
+    label = " · ".join(part for part in (item.team, item.person) if part) or message("now.person")
     run = f" · {item.name or item.run_id}" + (f" ({item.processes})" if item.processes else "") if item.run_id else ""
     if item.items:
-        met = ", ".join(each.team or each.person for each in item.items)
-        who, run = f"{message('now.teams', count=len(item.items))}: {met}", ""
-    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(who + run), BOLD)]
+        met = ", ".join(entry.team or entry.person for entry in item.items)
+        label, run = f"{message('now.teams', count=len(item.items))}: {met}", ""
+    yield [(kind, TONES.get(item.kind, DOUBTFUL)), (_padded(item.age, 10), QUIET), (printable(label + run), BOLD)]
     yield _under(f"{item.message} – {item.finding}" if item.finding else item.message)
     if item.evidence:
         yield _under(item.evidence, f"  {item.place}" if item.place else "")
@@ -217,13 +221,13 @@ def _well(run: "Well") -> list[Part]:
     from hackathon.cli.show import printable
     from hackathon.scaling.show import number
 
-    who = " · ".join(each for each in (run.team, run.person, run.name or run.run_id) if each)
+    label = " · ".join(part for part in (run.team, run.person, run.name or run.run_id) if part)
     parts = [f"{number(run.value)} {run.unit}".strip()] if run.value is not None else []
     parts += [message("now.gpu_is", percent=f"{run.gpu_percent:.0f}")] if run.gpu_percent is not None else []
     return [
         (" " * (MARGIN - 10), ""),
         (_padded(run.age, 10), QUIET),
-        (printable(f"{who} ({run.processes})"), ""),
+        (printable(f"{label} ({run.processes})"), ""),
         (printable(f"  {'  '.join(parts)}"), QUIET),
     ]
 

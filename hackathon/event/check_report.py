@@ -63,11 +63,11 @@ class Checker:
             return self.document.path.name
         return f"{self.document.path.name}:{self.document.line(path)}"
 
-    def add(self, level: str, identifier: str, where: str | Path = "", team: str = "", **values: Any) -> None:
+    def add(self, level: str, identifier: str, location: str | Path = "", team: str = "", **values: Any) -> None:
         """Note a trouble."""
-        given = {name: self.near(value) if isinstance(value, Path) else value for name, value in values.items()}
-        place = self.near(where) if isinstance(where, Path) else where
-        self.found.append(Trouble(level, identifier, printable(place), {"team": team, **given}, team))
+        texts = {name: self.near(value) if isinstance(value, Path) else value for name, value in values.items()}
+        position = self.near(location) if isinstance(location, Path) else location
+        self.found.append(Trouble(level, identifier, printable(position), {"team": team, **texts}, team))
 
     def near(self, path: Path) -> str:
         """Return a path as it is shown: relative to the event's folder where it lies in it."""
@@ -87,6 +87,6 @@ def owner_word(path: Path) -> str:
     from hackathon.access.acl import read_list
     from hackathon.access.permissions import group_name, user_name
 
-    found = path.stat()
+    status = path.stat()
     more = "+" if read_list(path.resolve()) else ""  # of what a link leads to, as `stat`
-    return f"{stat.filemode(found.st_mode)}{more} {user_name(found.st_uid)}:{group_name(found.st_gid)}"
+    return f"{stat.filemode(status.st_mode)}{more} {user_name(status.st_uid)}:{group_name(status.st_gid)}"

@@ -28,20 +28,20 @@ def look(folder: Path, *, live: bool = False) -> tuple["Event", list[Trouble]]:
     _dates(checker)
     _schedule(checker)
     machines.look(checker, live=live)
-    known = accounts.look(checker)
-    folders.look(checker, known)
+    register = accounts.look(checker)
+    folders.look(checker, register)
     return event, sorted(checker.found, key=lambda trouble: LEVELS.index(trouble.level))
 
 
 def _file(checker: Checker) -> None:
     """Look at hackathon.yaml itself: who writes it decides who is a tutor, and what is published."""
     path = checker.document.path
-    for each, name in ((path, path.name), (path.parent, "")):
-        found = each.stat()
-        kept = each is not path and not others_replace(found)
-        if not kept and Trusted(frozenset({found.st_uid})).strangers(others(each.resolve(), found, WRITE)):
-            values = {"mode": stat.filemode(found.st_mode), "command": f"chmod go-w {_quoted(each)}"}
-            checker.add("error", "file_open" if name else "folder_open", each, **values)
+    for entry, name in ((path, path.name), (path.parent, "")):
+        status = entry.stat()
+        protected = entry is not path and not others_replace(status)
+        if not protected and Trusted(frozenset({status.st_uid})).strangers(others(entry.resolve(), status, WRITE)):
+            values = {"mode": stat.filemode(status.st_mode), "command": f"chmod go-w {_quoted(entry)}"}
+            checker.add("error", "file_open" if name else "folder_open", entry, **values)
 
 
 def _dates(checker: Checker) -> None:
@@ -61,9 +61,9 @@ def _schedule(checker: Checker) -> None:
     if not event.schedule:
         checker.add("warning", "no_schedule", checker.line("schedule"))
         return
-    for one, other in overlaps(event):
-        values = {"title": other.title, "time": _time(other), "other": one.title, "other_time": _time(one)}
-        other_line = checker.line("schedule", one.index).rpartition(":")[2]
+    for earlier, other in overlaps(event):
+        values = {"title": other.title, "time": _time(other), "other": earlier.title, "other_time": _time(earlier)}
+        other_line = checker.line("schedule", earlier.index).rpartition(":")[2]
         checker.add("error", "overlap", checker.line("schedule", other.index), line=other_line, **values)
     empty = [date for date in event.dates if date not in {item.day for item in event.schedule}]
     if empty:

@@ -81,7 +81,7 @@ class DirectoriesMade:
     @property
     def failed(self) -> bool:
         """Whether a directory is missing or was left alone."""
-        return any(each.state in ("left", "missing") for each in self.folders)
+        return any(directory.state in ("left", "missing") for directory in self.folders)
 
 
 def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> DirectoriesMade:
@@ -93,13 +93,13 @@ def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> Dir
     from hackathon.event.draft import checked
 
     event, outcome = checked(text, folder / EVENT_FILE), DirectoriesMade()
-    wanted = wanted_folders(event, folder, owner, outcome)
+    plans = wanted_folders(event, folder, owner, outcome)
     with acting_as(owner):
         make_shared(event, folder, outcome, dry=dry)
-    for each in wanted:
-        made = _look(each) if dry else _make(each, folder.absolute(), owner)
-        outcome.folders.append(made)
-        outcome.commands += made.commands
+    for plan in plans:
+        directory = _look(plan) if dry else _make(plan, folder.absolute(), owner)
+        outcome.folders.append(directory)
+        outcome.commands += directory.commands
     return outcome
 
 
@@ -112,7 +112,7 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
 
     base = folder.absolute()
     shared = Path(os.path.normpath(base / expanded(event.shared))) if event.shared else None
-    found = [WantedDirectory(base / SURVEYS, "surveys", owner, OWN_MODE)]
+    plans = [WantedDirectory(base / SURVEYS, "surveys", owner, OWN_MODE)]
     empty = [team.name for team in event.teams if not team.members]
     if empty:
         outcome.notes.append(("event.teams_empty", {"names": ", ".join(empty)}))
@@ -132,13 +132,13 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
                 outcome.notes.append(("event.folder_reserved", {"team": team.name, "path": path}))
                 continue
             for parent in [*inside.parents][-2::-1]:
-                found.append(WantedDirectory(base / parent, "event", owner, OPEN_MODE))
-            found.append(replace(people, path=path))
+                plans.append(WantedDirectory(base / parent, "event", owner, OPEN_MODE))
+            plans.append(replace(people, path=path))
     by_path: dict[Path, WantedDirectory] = {}
-    for each in found:
+    for plan in plans:
         # a team's folder may be on the way to another's; of two teams with one folder the first has it
-        if each.path not in by_path or (by_path[each.path].what == "event" and each.what == "team"):
-            by_path[each.path] = each
+        if plan.path not in by_path or (by_path[plan.path].what == "event" and plan.what == "team"):
+            by_path[plan.path] = plan
     return list(by_path.values())
 
 
@@ -154,20 +154,20 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
     # its owner may anyway; the list makes that so for what members put into it: usage, report and site are read from it
     users: dict[int, int] = {owner: reading} if owner else {}
     for user in [*team.tutors, *(tutor.user for tutor in event.tutors)]:
-        known = account(user)
-        if known is not None and known.uid != owner:
-            users[known.uid] = reading
+        person = account(user)
+        if person is not None and person.uid != owner:
+            users[person.uid] = reading
     for user in team.accounts:
-        known = account(user)
-        if known is None:
+        person = account(user)
+        if person is None:
             outcome.notes.append(("event.no_account", {"team": team.name, "user": user}))
-        elif known.uid == owner:
+        elif person.uid == owner:
             continue
         elif group is None:
-            users[known.uid] = everything
-        elif group in known.groups:
+            users[person.uid] = everything
+        elif group in person.groups:
             # one who is a tutor, too: what a list says of a user goes before what it says of the user's groups
-            users.pop(known.uid, None)
+            users.pop(person.uid, None)
         else:
             values = {"team": team.name, "user": user, "group": team.group or ""}
             outcome.notes.append(("event.not_in_group", values))
@@ -190,24 +190,24 @@ def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: 
     from hackathon.text.files import read_json
 
     path = Path(os.path.normpath(folder.absolute() / expanded(event.shared)))
-    there = "there" if os.path.isdir(path) else "made"  # noqa: PTH112 — False where the organiser may not look
-    made = Made(WantedDirectory(path, "board", os.geteuid(), FOLDER_MODE), there)
-    outcome.folders.append(made)
+    state = "there" if os.path.isdir(path) else "made"  # noqa: PTH112 — False where the organiser may not look
+    directory = Made(WantedDirectory(path, "board", os.geteuid(), FOLDER_MODE), state)
+    outcome.folders.append(directory)
     existing = read_json(path / RECORD)
     mode = existing.get("mode") if isinstance(existing, dict) else None
     if not dry:
         try:
-            place, commands = make_place(path, str(mode or "sticky"), People(event).known())
+            board, commands = make_place(path, str(mode or "sticky"), People(event).known())
         except HackathonError as error:
             # the teams' folders do not depend on the board, which may lie on another file system
-            made.state, made.why = "missing", error.message
+            directory.state, directory.why = "missing", error.message
             return
-        if made.state == "there" and _opened(path):
-            made.state = "mended"
-        outcome.notes += place.problems
+        if directory.state == "there" and _opened(path):
+            directory.state = "mended"
+        outcome.notes += board.problems
         outcome.commands += [shlex.split(line) for line in commands]
-    if not dry or made.state == "there":
-        made.found = path.stat()
+    if not dry or directory.state == "there":
+        directory.found = path.stat()
 
 
 def _opened(path: Path) -> bool:
@@ -215,10 +215,10 @@ def _opened(path: Path) -> bool:
 
     One that lets a group in stays closed to others: that may be on purpose.
     """
-    found = path.lstat()
-    mode, through = stat.S_IMODE(found.st_mode), 0o005
+    status = path.lstat()
+    mode, through = stat.S_IMODE(status.st_mode), 0o005
     group_too = mode & 0o050 == 0o050
-    if group_too or mode & through == through or found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
+    if group_too or mode & through == through or status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
         return False
     give(path, mode | 0o055)
     return True
@@ -229,88 +229,88 @@ def owner_of(folder: Path) -> int:
     from hackathon.config.load import EVENT_FILE
 
     try:
-        found = (folder / EVENT_FILE).lstat().st_uid
+        owner = (folder / EVENT_FILE).lstat().st_uid
         # who owns a folder puts any file there: one of root's in an organiser's folder is not root's word
-        return folder.stat().st_uid if found == 0 else found
+        return folder.stat().st_uid if owner == 0 else owner
     except OSError:
         sudo = os.environ.get("SUDO_UID", "")
         return int(sudo) if os.geteuid() == 0 and sudo.isdecimal() else os.geteuid()
 
 
-def _look(wanted: WantedDirectory) -> Made:
+def _look(plan: WantedDirectory) -> Made:
     """Return what would become of a directory."""
     try:
-        found = wanted.path.lstat()
+        status = plan.path.lstat()
     except FileNotFoundError:
-        return Made(wanted, "made", commands=_commands(wanted, None))
+        return Made(plan, "made", commands=_commands(plan, None))
     except OSError as error:
-        return Made(wanted, "missing", why=error.strerror or str(error))
-    why = _not_ours(wanted, found)
+        return Made(plan, "missing", why=error.strerror or str(error))
+    why = _not_ours(plan, status)
     if why:
-        return Made(wanted, "left", found, why)
+        return Made(plan, "left", status, why)
     try:
-        good = not _differs(wanted, found, wanted.path)
+        good = not _differs(plan, status, plan.path)
     except OSError as error:
-        return Made(wanted, "left", found, error.strerror or str(error))
-    return Made(wanted, "there" if good else "mended", found, commands=_commands(wanted, found))
+        return Made(plan, "left", status, error.strerror or str(error))
+    return Made(plan, "there" if good else "mended", status, commands=_commands(plan, status))
 
 
-def _make(wanted: WantedDirectory, base: Path, owner: int) -> Made:
+def _make(plan: WantedDirectory, base: Path, owner: int) -> Made:
     from hackathon.config.load import EVENT_FILE
 
-    made = Made(wanted)
+    directory = Made(plan)
     try:
-        with parent_below(wanted.path, base, EVENT_FILE, owner) as parent:
+        with parent_below(plan.path, base, EVENT_FILE, owner) as parent:
             try:
-                os.mkdir(wanted.path.name, 0o700, dir_fd=parent)
-                made.state = "made"
+                os.mkdir(plan.path.name, 0o700, dir_fd=parent)
+                directory.state = "made"
             except FileExistsError:
                 pass
             # what was put in its place meanwhile is not changed: a link is not opened, only the opened one is changed
-            descriptor = os.open(wanted.path.name, OPEN_FOLDER, dir_fd=parent)
+            descriptor = os.open(plan.path.name, OPEN_FOLDER, dir_fd=parent)
     except OSError as error:
-        looked = _look(wanted)
-        made.state = "left" if looked.state == "left" else "missing"
-        made.why = looked.why or error.strerror or str(error)
-        return made
+        looked = _look(plan)
+        directory.state = "left" if looked.state == "left" else "missing"
+        directory.why = looked.why or error.strerror or str(error)
+        return directory
     try:
-        found = os.fstat(descriptor)
-        if made.state == "made" and found.st_uid == os.geteuid():
+        status = os.fstat(descriptor)
+        if directory.state == "made" and status.st_uid == os.geteuid():
             # root makes it for the organiser; otherwise it is already the organiser's
             if os.geteuid() == 0:
-                os.fchown(descriptor, wanted.owner, -1)
+                os.fchown(descriptor, plan.owner, -1)
         else:
-            made.why = _not_ours(wanted, found)
-            if made.why:
-                made.state, made.found = "left", found
-                return made
-        before = made.state == "there" and not _differs(wanted, found, descriptor)
+            directory.why = _not_ours(plan, status)
+            if directory.why:
+                directory.state, directory.found = "left", status
+                return directory
+        before = directory.state == "there" and not _differs(plan, status, descriptor)
         if not before:
-            _mend(wanted, descriptor, made)
-            made.state = "made" if made.state == "made" else "mended"
-        made.found = os.fstat(descriptor)
-        made.commands += _commands(wanted, made.found)
-        if made.state == "mended" and _same(found, made.found) and made.commands:
-            made.state = "there"
+            _mend(plan, descriptor, directory)
+            directory.state = "made" if directory.state == "made" else "mended"
+        directory.found = os.fstat(descriptor)
+        directory.commands += _commands(plan, directory.found)
+        if directory.state == "mended" and _same(status, directory.found) and directory.commands:
+            directory.state = "there"
     except OSError as error:
-        raise HackathonError("event.can_not_make", path=wanted.path, what=error.strerror or str(error)) from error
+        raise HackathonError("event.can_not_make", path=plan.path, what=error.strerror or str(error)) from error
     finally:
         os.close(descriptor)
-    return made
+    return directory
 
 
-def _mend(wanted: WantedDirectory, descriptor: int, made: Made) -> None:
+def _mend(plan: WantedDirectory, descriptor: int, directory: Made) -> None:
     """Give a directory its group, mode and lists, as far as this account may."""
-    if wanted.group is not None and os.fstat(descriptor).st_gid != wanted.group:
+    if plan.group is not None and os.fstat(descriptor).st_gid != plan.group:
         try:
-            os.fchown(descriptor, -1, wanted.group)
+            os.fchown(descriptor, -1, plan.group)
         except PermissionError:
             pass  # this account is not in the group: it becomes a command
     # after the owner and the group, since changing those takes the setgid bit away
     state = os.fstat(descriptor)
-    if stat.S_IMODE(state.st_mode) != _mode_now(wanted, state.st_gid):
-        os.fchmod(descriptor, _mode_now(wanted, state.st_gid))
-    acl = _list_now(wanted)
+    if stat.S_IMODE(state.st_mode) != _mode_now(plan, state.st_gid):
+        os.fchmod(descriptor, _mode_now(plan, state.st_gid))
+    acl = _list_now(plan)
     if acl is None:
         return
     try:
@@ -320,65 +320,65 @@ def _mend(wanted: WantedDirectory, descriptor: int, made: Made) -> None:
     except OSError as error:
         if error.errno not in _NO_LISTS:
             raise
-        made.why = message("event.no_lists")
+        directory.why = message("event.no_lists")
 
 
-def _mode_now(wanted: WantedDirectory, group: int) -> int:
+def _mode_now(plan: WantedDirectory, group: int) -> int:
     """Return the mode that a directory may have before it belongs to its group: the wrong group gets nothing."""
-    wrong = wanted.what == "team" and group != wanted.group
-    return (wanted.mode & ~0o2070) if wrong else wanted.mode
+    wrong = plan.what == "team" and group != plan.group
+    return (plan.mode & ~0o2070) if wrong else plan.mode
 
 
-def _list_now(wanted: WantedDirectory) -> Acl | None:
+def _list_now(plan: WantedDirectory) -> Acl | None:
     """Return the list that a directory should have.
 
     A team's group is named in it, also once the directory belongs to the group: so there is nothing left to mend for an
     account outside of the group, which would take the setgid bit away by it (posix_acl_update_mode in Linux), and what
     members make lets their team in, whatever group it belongs to.
     """
-    if wanted.what != "team":
-        return wanted.acl
-    named = () if wanted.group is None else ((wanted.group, READ | WRITE | ENTER),)
-    return group_list(wanted.mode & 0o707, wanted.users, (*wanted.groups, *named))
+    if plan.what != "team":
+        return plan.acl
+    named = () if plan.group is None else ((plan.group, READ | WRITE | ENTER),)
+    return group_list(plan.mode & 0o707, plan.users, (*plan.groups, *named))
 
 
-def _differs(wanted: WantedDirectory, found: os.stat_result, path: Path | int) -> bool:
+def _differs(plan: WantedDirectory, status: os.stat_result, path: Path | int) -> bool:
     """Return whether a directory's group, mode or list is another than it can be by now."""
-    if wanted.what == "event":
+    if plan.what == "event":
         return False  # a directory on the way to teams' folders stays as the organiser has made it
-    acl = _list_now(wanted)
-    group_differs = wanted.group is not None and found.st_gid != wanted.group
+    acl = _list_now(plan)
+    group_differs = plan.group is not None and status.st_gid != plan.group
     if acl is None:
-        return group_differs or stat.S_IMODE(found.st_mode) != _mode_now(wanted, found.st_gid)
-    special = stat.S_IMODE(found.st_mode) & 0o7000 != _mode_now(wanted, found.st_gid) & 0o7000
+        return group_differs or stat.S_IMODE(status.st_mode) != _mode_now(plan, status.st_gid)
+    special = stat.S_IMODE(status.st_mode) & 0o7000 != _mode_now(plan, status.st_gid) & 0o7000
     return group_differs or special or read_list(path) != acl or read_list(path, DEFAULT_LIST) != acl
 
 
-def _not_ours(wanted: WantedDirectory, found: os.stat_result) -> str:
+def _not_ours(plan: WantedDirectory, status: os.stat_result) -> str:
     """Return why a directory that is there is left alone; empty when it may be mended."""
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return message("event.no_folder")
-    if found.st_uid != wanted.owner or os.geteuid() not in (0, found.st_uid):
-        return message("event.others_folder", user=user_name(found.st_uid))
+    if status.st_uid != plan.owner or os.geteuid() not in (0, status.st_uid):
+        return message("event.others_folder", user=user_name(status.st_uid))
     return ""
 
 
-def _commands(wanted: WantedDirectory, found: os.stat_result | None) -> list[list[str]]:
-    """Return what an administrator has to do for a directory: `found` None means that it will be made by us."""
-    if wanted.group is None or os.geteuid() == 0:
+def _commands(plan: WantedDirectory, status: os.stat_result | None) -> list[list[str]]:
+    """Return what an administrator has to do for a directory: `status` None means that it will be made by us."""
+    if plan.group is None or os.geteuid() == 0:
         return []
-    if found is None and wanted.group in os.getgroups():
+    if status is None and plan.group in os.getgroups():
         return []
-    path = str(wanted.path)
+    path = str(plan.path)
     lines = []
-    if found is None or found.st_gid != wanted.group:
-        lines.append(["chgrp", "-h", "--", group_name(wanted.group), path])
-    if found is None or lines or wanted.mode & ~found.st_mode & stat.S_ISGID:
+    if status is None or status.st_gid != plan.group:
+        lines.append(["chgrp", "-h", "--", group_name(plan.group), path])
+    if status is None or lines or plan.mode & ~status.st_mode & stat.S_ISGID:
         # chmod follows links: what somebody has put in the folder's place until root runs this is left alone
-        here = ["find", path, "-maxdepth", "0", "-type", "d", "-user", user_name(wanted.owner)]
-        lines.append([*here, "-exec", "chmod", f"{wanted.mode:o}", "--", "{}", ";"])
+        search = ["find", path, "-maxdepth", "0", "-type", "d", "-user", user_name(plan.owner)]
+        lines.append([*search, "-exec", "chmod", f"{plan.mode:o}", "--", "{}", ";"])
     return lines
 
 
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
-    return (one.st_mode, one.st_gid, one.st_uid) == (other.st_mode, other.st_gid, other.st_uid)
+def _same(before: os.stat_result, other: os.stat_result) -> bool:
+    return (before.st_mode, before.st_gid, before.st_uid) == (other.st_mode, other.st_gid, other.st_uid)

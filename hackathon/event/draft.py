@@ -116,8 +116,8 @@ def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, lis
     that lines cannot be added (lists in brackets), ConfigError when it is wrong before or after.
     """
     before = checked(text, path)
-    known = {team.name for team in before.teams}
-    new = [team for team in teams if team.name not in known]
+    existing = {team.name for team in before.teams}
+    new = [team for team in teams if team.name not in existing]
     if not new:
         return text, []
     tutors = list(dict.fromkeys(user for team in new for user in team.tutors))
@@ -171,16 +171,16 @@ def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -
         if empty is None:
             raise RequestError("event.list_in_brackets", file=path, line=line + 1, key=key)
         lines[line] = empty[1] + empty[2]
-    following = [place - 1 for keys, place in document.places.items() if len(keys) == 1 and place - 1 > line]
+    following = [number - 1 for keys, number in document.places.items() if len(keys) == 1 and number - 1 > line]
     end = min(following, default=len(lines))
     while end > line + 1 and (not lines[end - 1].strip() or lines[end - 1].startswith("#")):
         end -= 1
-    return "\n".join([*lines[:end], *(indent + each for item in items for each in item), *lines[end:]])
+    return "\n".join([*lines[:end], *(indent + row for item in items for row in item), *lines[end:]])
 
 
 def scalar(text: str) -> str:
     """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
-    bare = text.isascii() and text[:1].isalpha() and all(each.isalnum() or each in "-_" for each in text)
+    bare = text.isascii() and text[:1].isalpha() and all(character.isalnum() or character in "-_" for character in text)
     return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 

@@ -26,70 +26,70 @@ OTHERS_LOOKED_AT = 400
 """Accounts of other teams that are tried on each team's folder at most."""
 
 
-def look(checker: "Checker", known: "Known") -> None:
+def look(checker: "Checker", register: "Known") -> None:
     """Note what is wrong with the event's file, its board, its surveys and the teams' folders."""
     event = checker.event
-    tutors = known.of(
+    tutors = register.of(
         [*(tutor.user for tutor in event.tutors), *(user for team in event.teams for user in team.tutors)]
     )
-    members = known.of([user for team in event.teams for user in team.accounts])
+    members = register.of([user for team in event.teams for user in team.accounts])
     path = checker.document.path
     _let_in(checker, path, [*members, *tutors], 0, "warning", "file_closed", "")
     _board(checker, [*members, *tutors])
     _surveys(checker)
     for index, team in teams(checker):
-        _team(checker, index, team, known, tutors)
+        _team(checker, index, team, register, tutors)
     _strays(checker)
     outcome = DirectoriesMade()
     wanted_folders(event, checker.folder, checker.folder.stat().st_uid, outcome)
-    places = {team.name: index for index, team in enumerate(event.teams)}
+    indexes = {team.name: index for index, team in enumerate(event.teams)}
     for identifier, values in outcome.notes:
         if identifier == "event.folder_reserved":
             name = str(values["team"])
-            checker.add("error", "folder_reserved", checker.line("teams", places[name]), name, path=values["path"])
+            checker.add("error", "folder_reserved", checker.line("teams", indexes[name]), name, path=values["path"])
 
 
 def _board(checker: "Checker", people: Sequence[Account]) -> None:
     from hackathon.board.directory import open_place
 
     event = checker.event
-    where = checker.line("shared")
+    line = checker.line("shared")
     if not event.shared:
-        checker.add("warning", "no_shared", where)
+        checker.add("warning", "no_shared", line)
         return
     path = checker.folder / expanded(event.shared)
     try:
-        place = open_place(path)
+        board = open_place(path)
     except HackathonError as error:
-        checker.add("error", "no_board", where, path=path, what=error.message)
+        checker.add("error", "no_board", line, path=path, what=error.message)
         return
-    for identifier, values in place.problems:
+    for identifier, values in board.problems:
         checker.add("error", "board_problem", path, what=message(identifier, **values))
-    also = WRITE if place.mode == "sticky" else 0
-    _let_in(checker, place.folder, people, also, "error", "board_closed", "")
+    also = WRITE if board.mode == "sticky" else 0
+    _let_in(checker, board.folder, people, also, "error", "board_closed", "")
 
 
 def _surveys(checker: "Checker") -> None:
     path = checker.folder / SURVEYS
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return
-    if open_to_others(found):
+    if open_to_others(status):
         checker.add("error", "surveys_open", path, found=owner_word(path), command=f"chmod 700 {_quoted(path)}")
 
 
-def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: list[Account]) -> None:
+def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutors: list[Account]) -> None:
     from hackathon.config.event import team_folders
 
-    members = known.of(team.accounts)
+    members = register.of(team.accounts)
     own = set(team.accounts)
-    others = known.of([user for each in checker.event.teams for user in each.accounts if user not in own])
-    where = checker.line("teams", index)
-    helpers = known.of(team.tutors) or tutors
+    strangers = register.of([user for entry in checker.event.teams for user in entry.accounts if user not in own])
+    line = checker.line("teams", index)
+    helpers = register.of(team.tutors) or tutors
     for path in team_folders(team, checker.folder):
         try:
-            found = path.lstat()
+            status = path.lstat()
         except FileNotFoundError:
             if not team.members:
                 continue  # that is told already
@@ -97,22 +97,22 @@ def _team(checker: "Checker", index: int, team: "Team", known: "Known", tutors: 
             checker.add(
                 "warning",
                 "folder_missing" if inside else "folder_elsewhere",
-                where,
+                line,
                 team.name,
                 path=path,
             )
             continue
         except OSError as error:
-            what = error.strerror or str(error)
-            checker.add("warning", "folder_unseen", where, team.name, path=path, what=what)
+            reason = error.strerror or str(error)
+            checker.add("warning", "folder_unseen", line, team.name, path=path, what=reason)
             continue
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             checker.add("remark", "folder_link", path, team.name, target=os.readlink(path))  # noqa: PTH115
         _let_in(checker, path, helpers, 0, "error", "tutor_closed", team.name)
         owns_alone = "{user}" in "".join(team.folders)
         if not owns_alone:
             _let_in(checker, path, members, WRITE, "error", "member_closed", team.name)
-        writers = [other.user for other in others[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
+        writers = [other.user for other in strangers[:OTHERS_LOOKED_AT] if other.uid != 0 and _passes(path, other)]
         if writers:
             values = {"users": _names(writers), "found": owner_word(path)}
             checker.add("error", "others_write", path, team.name, **values)
@@ -139,7 +139,7 @@ def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
     try:
         if readable(folder, tutor.uid, tutor.groups) is not None:
             return
-        projects = [folder, *sorted(each for each in folder.iterdir() if each.is_dir() and not each.is_symlink())]
+        projects = [folder, *sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.is_symlink())]
     except OSError:
         return
     for project in projects:
@@ -162,26 +162,26 @@ def _let_in(
     closed: dict[Path, list[str]] = {}
     for user in dict.fromkeys(people):
         try:
-            place = readable(path, user.uid, user.groups, also)
+            directory = readable(path, user.uid, user.groups, also)
         except FileNotFoundError:
             return
         except OSError as error:
             checker.add("warning", "unseen", path, team, path=path, what=error.strerror or str(error))
             return
-        if place is not None:
-            closed.setdefault(place, []).append(user.user)
-    for place, users in closed.items():
-        letters = ("rwx" if also else "rx") if place == path else "x"
-        values = {"path": path, "place": place, "found": owner_word(place), "users": _names(users)}
-        command = _opening(place, users, letters)
-        checker.add(level, identifier, place, team, command=command, **values)
+        if directory is not None:
+            closed.setdefault(directory, []).append(user.user)
+    for directory, users in closed.items():
+        letters = ("rwx" if also else "rx") if directory == path else "x"
+        values = {"path": path, "place": directory, "found": owner_word(directory), "users": _names(users)}
+        command = _opening(directory, users, letters)
+        checker.add(level, identifier, directory, team, command=command, **values)
 
 
-def _opening(place: Path, users: Sequence[str], letters: str) -> str:
+def _opening(path: Path, users: Sequence[str], letters: str) -> str:
     """Return the command by which the owner of a path lets users in: one by one, or all where it is only passed."""
     if letters == "x" or shutil.which("setfacl") is None:
-        return f"chmod o+{letters.replace('w', '')} {_quoted(place)}"
-    return f"setfacl -m {','.join(f'u:{user}:{letters}' for user in users)} {_quoted(place)}"
+        return f"chmod o+{letters.replace('w', '')} {_quoted(path)}"
+    return f"setfacl -m {','.join(f'u:{user}:{letters}' for user in users)} {_quoted(path)}"
 
 
 def _passes(path: Path, user: Account) -> bool:

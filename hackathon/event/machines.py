@@ -20,14 +20,14 @@ def look(checker: "Checker", *, live: bool) -> None:
     if not event.clusters:
         checker.add("warning", "no_clusters", checker.line("clusters"))
     for name, used in event.clusters.items():
-        where = checker.line("clusters", name)
+        line = checker.line("clusters", name)
         try:
             cluster = load_cluster(name, [checker.folder])
         except ConfigError as error:
-            checker.add("error", "cluster_wrong", where, cluster=name, what=error.message)
+            checker.add("error", "cluster_wrong", line, cluster=name, what=error.message)
             continue
         except RequestError as error:
-            checker.add("error", "cluster_unknown", where, what=error.message)
+            checker.add("error", "cluster_unknown", line, what=error.message)
             continue
         _queue(checker, name, used, cluster)
         _budget(checker, name, used, cluster)
@@ -35,8 +35,8 @@ def look(checker: "Checker", *, live: bool) -> None:
             _ask(checker, name, used, cluster)
     default = event.defaults.cluster
     if default is not None and event.clusters and default not in event.clusters:
-        where = checker.line("defaults", "cluster")
-        checker.add("warning", "default_elsewhere", where, cluster=default, known=listing(event.clusters))
+        line = checker.line("defaults", "cluster")
+        checker.add("warning", "default_elsewhere", line, cluster=default, known=listing(event.clusters))
     budgets = [used.budget for used in event.clusters.values() if used.budget is not None]
     if event.when_spent == "refuse" and not budgets:
         checker.add("warning", "refuse_nothing", checker.line("when_spent"))
@@ -45,10 +45,10 @@ def look(checker: "Checker", *, live: bool) -> None:
 def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
     if used.queue is None or not cluster.queues or used.queue in cluster.queues:
         return
-    where = checker.line("clusters", name, "queue")
+    line = checker.line("clusters", name, "queue")
     near = nearest(used.queue, cluster.queues)
     values: dict[str, Any] = {"queue": used.queue, "cluster": name, "near": near, "known": listing(cluster.queues)}
-    checker.add("error", "queue_near" if near else "queue_unknown", where, **values)
+    checker.add("error", "queue_near" if near else "queue_unknown", line, **values)
 
 
 def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
@@ -56,34 +56,34 @@ def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Clust
     budget = used.budget
     if budget is None:
         return
-    where = checker.line("clusters", name, "budget")
+    line = checker.line("clusters", name, "budget")
     if budget.node_hours is None and budget.gpu_hours is None and budget.tokens is None:
-        checker.add("warning", "budget_empty", where, cluster=name)
+        checker.add("warning", "budget_empty", line, cluster=name)
     if budget.gpu_hours is not None and cluster.node.gpus == 0:
-        checker.add("error", "budget_gpus", where, cluster=name)
+        checker.add("error", "budget_gpus", line, cluster=name)
     rates = cluster.rates
     if budget.tokens is not None and not (rates.per_node_hour or rates.per_gpu_hour):
-        checker.add("error", "budget_tokens", where, cluster=name)
+        checker.add("error", "budget_tokens", line, cluster=name)
 
 
 def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
     from hackathon.schedulers import runner
     from hackathon.schedulers.profiles import scheduler_of
 
-    where = checker.line("clusters", name, "queue")
+    line = checker.line("clusters", name, "queue")
     try:
         queues = {queue.name: queue for queue in runner.queues(scheduler_of(cluster))}
     except HackathonError as error:
-        checker.add("warning", "live_silent", where, cluster=name, what=error.message)
+        checker.add("warning", "live_silent", line, cluster=name, what=error.message)
         return
-    wanted = used.queue or cluster.queue
-    if wanted is None:
+    queue = used.queue or cluster.queue
+    if queue is None:
         return
-    if wanted not in queues:
-        known = listing(sorted(queues)) or "–"
-        checker.add("error", "live_unknown", where, queue=wanted, cluster=name, known=known)
-    elif not queues[wanted].enabled:
-        checker.add("warning", "live_closed", where, queue=wanted, cluster=name, note=queues[wanted].note)
+    if queue not in queues:
+        available = listing(sorted(queues)) or "–"
+        checker.add("error", "live_unknown", line, queue=queue, cluster=name, known=available)
+    elif not queues[queue].enabled:
+        checker.add("warning", "live_closed", line, queue=queue, cluster=name, note=queues[queue].note)
 
 
 def wants_group(checker: "Checker") -> str:

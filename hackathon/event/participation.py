@@ -43,5 +43,5 @@ def participation(event: "Event") -> Participation:
 
 def who_knows(event: "Event", word: str) -> "list[Tutor]":
     """Return the tutors who know about something; upper case, full-width letters and parts of words count alike."""
-    wanted = unspaced(word)
-    return [tutor for tutor in event.tutors if wanted and any(wanted in unspaced(each) for each in tutor.knows)]
+    needle = unspaced(word)
+    return [tutor for tutor in event.tutors if needle and any(needle in unspaced(topic) for topic in tutor.knows)]

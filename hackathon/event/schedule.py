@@ -69,8 +69,8 @@ def weekday(date: str) -> str:
     """Return a date's day of the week in the current language, short."""
     import calendar
 
-    known = date_of(date)
-    return message(f"event.weekday_{calendar.weekday(*known)}") if known else ""
+    day = date_of(date)
+    return message(f"event.weekday_{calendar.weekday(*day)}") if day else ""
 
 
 def date_text(date: str) -> str:
@@ -90,8 +90,8 @@ def overlaps(event: "Event") -> list[tuple[Slot, Slot]]:
             if slot.begins is not None:
                 ends = slot.begins if slot.ends is None else slot.ends
                 timed.append((offset + slot.begins, offset + ends, slot))
-    timed.sort(key=lambda each: (each[0], each[1], each[2].index))
-    found = []
+    timed.sort(key=lambda entry: (entry[0], entry[1], entry[2].index))
+    pairs = []
     for number, (begins, ends, slot) in enumerate(timed):
         for other_begins, other_ends, other in timed[number + 1 :]:
             if other_begins >= ends and other_begins != begins:
@@ -99,8 +99,8 @@ def overlaps(event: "Event") -> list[tuple[Slot, Slot]]:
             together = begins < other_ends and other_begins < ends
             inside = begins < other_begins < ends
             if together or inside:
-                found.append((slot, other))
-    return found
+                pairs.append((slot, other))
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def now(event: "Event", moment: float | None = None) -> Now:
     An item without an end is on until the next one begins, at the longest until midnight.
     """
     at = time.localtime(moment)
-    here = _ordinal(f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}") * DAY + at.tm_hour * 60 + at.tm_min
+    minute = _ordinal(f"{at.tm_year:04d}-{at.tm_mon:02d}-{at.tm_mday:02d}") * DAY + at.tm_hour * 60 + at.tm_min
     timed = [(_ordinal(day.date) * DAY, slot) for day in days(event) for slot in day.slots if slot.begins is not None]
-    timed.sort(key=lambda each: (each[0] + (each[1].begins or 0), each[1].index))
+    timed.sort(key=lambda entry: (entry[0] + (entry[1].begins or 0), entry[1].index))
     starts = [offset + (slot.begins or 0) for offset, slot in timed]
     on = []
     last = 0
@@ -142,20 +142,20 @@ def now(event: "Event", moment: float | None = None) -> Now:
         until = (starts[number] // DAY + 1) * DAY
         ends = offset + slot.ends if slot.ends is not None else min([until, *later[:1]])
         last = max(last, ends)
-        if starts[number] <= here < ends:
+        if starts[number] <= minute < ends:
             on.append(slot)
-    following = next((number for number, start in enumerate(starts) if start > here), None)
-    known = [_ordinal(date) for date in (*event.dates, *(item.day for item in event.schedule))]
+    following = next((number for number, start in enumerate(starts) if start > minute), None)
+    dates = [_ordinal(date) for date in (*event.dates, *(item.day for item in event.schedule))]
     phase = ""
-    if known:
-        over = here >= max(last, (max(known) + 1) * DAY)
-        phase = "before" if here < min(known) * DAY else "over" if over else "running"
+    if dates:
+        over = minute >= max(last, (max(dates) + 1) * DAY)
+        phase = "before" if minute < min(dates) * DAY else "over" if over else "running"
     return Now(
         tuple(on),
         None if following is None else timed[following][1],
-        None if following is None else starts[following] - here,
+        None if following is None else starts[following] - minute,
         phase,
-        max(0, min(known, default=0) - here // DAY),
+        max(0, min(dates, default=0) - minute // DAY),
     )
 
 
@@ -182,5 +182,5 @@ def _ordinal(date: str) -> int:
     """Return a date as a count of days; 0 for none."""
     import datetime
 
-    known = date_of(date)
-    return datetime.date(*known).toordinal() if known else 0
+    day = date_of(date)
+    return datetime.date(*day).toordinal() if day else 0

@@ -125,7 +125,7 @@ class _Reader:
             line = reader.line_num + 1
 
     def _head(self, line: int, names: list[str]) -> None:
-        words = {plain(word): column for column, others in COLUMNS.items() for word in (column, *others)}
+        words = {plain(word): column for column, synonyms in COLUMNS.items() for word in (column, *synonyms)}
         for number, name in enumerate(names):
             column = words.get(plain(name))
             of_member = member_column(name) if column is None else None
@@ -163,13 +163,13 @@ class _Reader:
                 self._note("event.table_differs", line, column, value=shown(value), before=shown(before))
             elif value:
                 team = replace(team, project=value) if column == "project" else replace(team, group=value)
-        tutors = [unicodedata.normalize("NFKC", each) for each in _SEVERAL.split(values.get("tutors", "")) if each]
+        tutors = [unicodedata.normalize("NFKC", tutor) for tutor in _SEVERAL.split(values.get("tutors", "")) if tutor]
         team = replace(team, tutors=list(dict.fromkeys([*team.tutors, *tutors])))
-        found = [self._member(line, values)]
+        members = [self._member(line, values)]
         for _, columns in sorted(self._members.items()):
-            given = {column: _cell(cells[at]) if at < len(cells) else "" for column, at in columns.items()}
-            found.append(self._member(line, given))
-        self.teams[name] = replace(team, members=[*team.members, *(member for member in found if member)])
+            fields = {column: _cell(cells[at]) if at < len(cells) else "" for column, at in columns.items()}
+            members.append(self._member(line, fields))
+        self.teams[name] = replace(team, members=[*team.members, *(member for member in members if member)])
 
     def _member(self, line: int, values: dict[str, str]) -> Member | None:
         user = unicodedata.normalize("NFKC", values.get("user", ""))
@@ -188,10 +188,10 @@ class _Reader:
         word = values.get("kind", "")
         kind = kind_named(self._event, word) if word else ""
         if kind is None:
-            known = kinds_of(self._event)
-            near = nearest(word, known)
+            kinds = kinds_of(self._event)
+            near = nearest(word, kinds)
             identifier = "config.no_kind_near" if near else "config.no_kind"
-            self._note(identifier, line, "kind", name=shown(word), near=near, known=listing(known))
+            self._note(identifier, line, "kind", name=shown(word), near=near, known=listing(kinds))
         return Member(user, kind or "", values.get("name", ""))
 
     def _note(self, identifier: str, line: int, column: str = "", **values: Any) -> None:
@@ -206,10 +206,10 @@ def member_column(name: str) -> tuple[int, str] | None:
     first = _FIRST.search(text)
     if number is None and first is None:
         return None
-    rest = _NUMBER.sub(" ", _FIRST.sub(" ", text), count=2)
-    rest = _MARKS.sub("", _MEMBER_WORDS.sub(" ", rest))
+    remainder = _NUMBER.sub(" ", _FIRST.sub(" ", text), count=2)
+    remainder = _MARKS.sub("", _MEMBER_WORDS.sub(" ", remainder))
     for column in OF_MEMBERS:
-        if rest in {_MARKS.sub("", plain(word)) for word in (column, *COLUMNS[column])}:
+        if remainder in {_MARKS.sub("", plain(word)) for word in (column, *COLUMNS[column])}:
             return (int(number[0]) if number else 1), column
     return None
 

@@ -56,8 +56,8 @@ def chart(summary: SurveySummary, language: str, *, titled: bool = False, latin:
         if titled:
             spec["title"] = _title(summary, latin)
         heads, rows = _table(items, words)
-        said = [_said(item, *its) for item, its in zip(items, words, strict=True)]
-        alt = " ".join([message("survey_summary.alt", count=len(items)), *said])
+        sentences = [_said(item, *its) for item, its in zip(items, words, strict=True)]
+        alt = " ".join([message("survey_summary.alt", count=len(items)), *sentences])
     return spec, alt, heads, rows
 
 
@@ -75,10 +75,10 @@ def write_chart(summary: SurveySummary, path: Path) -> list[str]:
         if chosen == "ja":
             warnings.append(f"{message('scaling.plot_no_font')} ({message('scaling.plot_no_font_hint')})")
             chosen = "en"
-    found = chart(summary, chosen, titled=True, latin=latin)
-    if found is None:
+    picture = chart(summary, chosen, titled=True, latin=latin)
+    if picture is None:
         raise RequestError("survey_summary.nothing_to_draw", name=summary.name)
-    write_plot({"background": "white", **found[0]}, path)
+    write_plot({"background": "white", **picture[0]}, path)
     return warnings
 
 
@@ -94,13 +94,13 @@ def meaning(question: Question, level: int) -> str:
         return "neutral"
     if question.levels == 1:
         return "best"
-    place, highest = level - 1, question.levels - 1
-    place = highest - place if question.target == "low" else place
-    if 2 * place == highest:
+    rank, highest = level - 1, question.levels - 1
+    rank = highest - rank if question.target == "low" else rank
+    if 2 * rank == highest:
         return "between"
-    if 2 * place > highest:
-        return "best" if 5 * place > 4 * highest else "good"
-    return "far" if 5 * place < highest else "off"
+    if 2 * rank > highest:
+        return "best" if 5 * rank > 4 * highest else "good"
+    return "far" if 5 * rank < highest else "off"
 
 
 def _words(question: Question, latin: bool) -> tuple[str, str, str]:
@@ -120,8 +120,8 @@ def _contents(
     rows: list[dict[str, Any]] = []
     for row, (item, (text, low, high)) in enumerate(zip(items, words, strict=True)):
         at = -_left(item)
-        place = {"row": row, "start": _short(at), "end": _short(at + 1), "centre": 0}
-        rows.append({**place, "question": text, "low": low, "high": high, "n": f"n = {item.n}"})
+        bar = {"row": row, "start": _short(at), "end": _short(at + 1), "centre": 0}
+        rows.append({**bar, "question": text, "low": low, "high": high, "n": f"n = {item.n}"})
         for level, count in enumerate(item.counts, 1):
             if not count:
                 continue
@@ -143,18 +143,18 @@ def _contents(
     domain = [min(row["start"] for row in rows), max(row["end"] for row in rows)]
     used = {segment["meaning"] for segment in segments}
     names = {message(f"survey_summary.means_{key}"): colour for key, (colour, _) in COLOURS.items()}
-    kept = {name: colour for name, colour in names.items() if name in used}
-    low_room, high_room = (_room([each[end] for each in words]) for end in (1, 2))
+    colours = {name: colour for name, colour in names.items() if name in used}
+    low_room, high_room = (_room([texts[end] for texts in words]) for end in (1, 2))
     fills = {
         "width": WIDTH, "height": ROW * len(items), "domain": domain, "range": [low_room, WIDTH - high_room],
         "low_room": low_room - 8, "high_room": high_room - 8, "question_room": WIDTH - 70,
-        "colours": {"domain": list(kept), "range": list(kept.values())},
-        "legend_columns": len(kept) if len(kept) < 5 else 3,
+        "colours": {"domain": list(colours), "range": list(colours.values())},
+        "legend_columns": len(colours) if len(colours) < 5 else 3,
     }  # fmt: skip
     labels = [
-        {name: value for name, value in each.items() if name != "width"}
-        for each in counts
-        if each["width"] / (domain[1] - domain[0]) >= _LABEL
+        {name: value for name, value in count.items() if name != "width"}
+        for count in counts
+        if count["width"] / (domain[1] - domain[0]) >= _LABEL
     ]
     return fills, {"segments": segments, "counts": labels, "rows": rows}
 

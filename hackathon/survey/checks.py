@@ -76,8 +76,8 @@ def look(collection: Collection) -> SurveyCheck:
             result.troubles.append(SurveyTrouble("warning", "survey.no_answers", {"name": collection.name}))
     if collection.interrupted:
         result.troubles.append(SurveyTrouble("error", "survey.closing", {"name": collection.name}))
-    found = collection.folder.stat()
-    if result.state != "draft" and (open_to_others(found) or found.st_uid != os.geteuid()):
+    status = collection.folder.stat()
+    if result.state != "draft" and (open_to_others(status) or status.st_uid != os.geteuid()):
         result.troubles.append(SurveyTrouble("error", "survey.not_private", {"folder": collection.folder}))
     if result.invited is not None and result.answered > result.invited:
         values = {"answered": result.answered, "invited": result.invited}
@@ -101,11 +101,11 @@ def _draft(collection: Collection, event: "Event") -> Iterator[SurveyTrouble]:
 
 
 def _open(collection: Collection, event: "Event", result: SurveyCheck) -> None:
-    found = collection.gathered()
-    result.gathered, result.answered = found, len(found.answers)
+    gathered = collection.gathered()
+    result.gathered, result.answered = gathered, len(gathered.answers)
     result.tokens = len(collection.tokens.issued())
-    result.spent = len(found.spent)
-    result.unread = [str(each.path) for each in found.unread]
+    result.spent = len(gathered.spent)
+    result.unread = [str(file.path) for file in gathered.unread]
     troubles = result.troubles
     box = collection.box()
     if box is not None:
@@ -117,10 +117,10 @@ def _open(collection: Collection, event: "Event", result: SurveyCheck) -> None:
         troubles.append(
             SurveyTrouble("warning", "survey.few_tokens", {**values, "more": result.invited - result.tokens})
         )
-    for each in found.left_out:
-        values = {"account": each.account, "why": each.reason}
+    for answer in gathered.left_out:
+        values = {"account": answer.account, "why": answer.reason}
         troubles.append(SurveyTrouble("warning", "survey.will_be_left_out", values))
-    for unread in found.unread:
+    for unread in gathered.unread:
         account = f" ({unread.account})" if unread.account else ""
         values = {"file": f"{unread.path}{account}", "why": unread.reason}
         troubles.append(SurveyTrouble("warning", "survey.unread", values))
@@ -131,13 +131,13 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
     from hackathon.access.permissions import account, readable
     from hackathon.survey.dropbox import BOX, BOX_MODE, PUBLISHED, published
 
-    place = box.folder / BOX
+    path = box.folder / BOX
     try:
-        mode = stat.S_IMODE(place.lstat().st_mode)
+        mode = stat.S_IMODE(path.lstat().st_mode)
         if mode != BOX_MODE and not collection.closing:
-            yield SurveyTrouble("error", "survey.box_mode", {"folder": place})
+            yield SurveyTrouble("error", "survey.box_mode", {"folder": path})
     except OSError:
-        yield SurveyTrouble("error", "survey.box_gone", {"folder": place, "name": collection.name})
+        yield SurveyTrouble("error", "survey.box_gone", {"folder": path, "name": collection.name})
         return
     try:
         published(box)
@@ -146,14 +146,14 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
         return
     closed: dict[Path, list[str]] = {}
     for user in sorted(accounts(event, audience)):
-        found = account(user)
-        if found is None:
+        user_account = account(user)
+        if user_account is None:
             continue  # no account of this machine: event check tells
         try:
-            where = readable(box.folder / PUBLISHED, found.uid, found.groups)
+            obstacle = readable(box.folder / PUBLISHED, user_account.uid, user_account.groups)
         except OSError:
-            where = box.folder
-        if where is not None:
-            closed.setdefault(where, []).append(user)
-    for where, users in closed.items():
-        yield SurveyTrouble("error", "survey.box_closed_to", {"folder": where, "users": ", ".join(users)})
+            obstacle = box.folder
+        if obstacle is not None:
+            closed.setdefault(obstacle, []).append(user)
+    for obstacle, users in closed.items():
+        yield SurveyTrouble("error", "survey.box_closed_to", {"folder": obstacle, "users": ", ".join(users)})

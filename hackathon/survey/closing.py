@@ -52,9 +52,9 @@ def close(collection: SurveyFolder) -> None:
 
                     shut_box(box, collection.name, frozen)
                 faults.step("after-shut")
-                found = gather(collection)
-                _refuse_unseen(found)
-                _write(collection, found)
+                gathered = gather(collection)
+                _refuse_unseen(gathered)
+                _write(collection, gathered)
             faults.step("after-folded")
             if box is not None:
                 from hackathon.survey.dropbox import empty_box
@@ -67,25 +67,25 @@ def close(collection: SurveyFolder) -> None:
         raise HackathonError("survey.can_not_close", name=collection.name, what=error) from error
 
 
-def _refuse_unseen(found: Gathered) -> None:
+def _refuse_unseen(gathered: Gathered) -> None:
     """Raise OSError when a folder names answers that were not gathered: it would be emptied with them in it.
 
     A file server may list a folder as it was a moment ago.
     """
-    for folder, seen in found.files.items():
-        new = set(names(Path(folder))) - set(seen)
+    for folder, gathered_names in gathered.files.items():
+        new = set(names(Path(folder))) - set(gathered_names)
         if new:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(Path(folder) / min(new)))
 
 
-def _write(collection: SurveyFolder, found: Gathered) -> None:
+def _write(collection: SurveyFolder, gathered: Gathered) -> None:
     hidden = collection.folder / ".closed"
     if hidden.exists():
         shutil.rmtree(hidden)  # of a closing that was killed
     unread = hidden / "unread"
     unread.mkdir(mode=0o700, parents=True)
     hidden.chmod(0o700)
-    answers = [to_stored(answer.values) for answer in found.answers]
+    answers = [to_stored(answer.values) for answer in gathered.answers]
     random.SystemRandom().shuffle(answers)
     _put(
         hidden,
@@ -99,12 +99,14 @@ def _write(collection: SurveyFolder, found: Gathered) -> None:
         },
     )
     issued = collection.tokens.issued()
-    _put(hidden, "tokens.json", {"schema_version": 1, "issued": sorted(issued), "spent": sorted(found.spent)})
-    left_out = [{"why": each.why.partition(".")[2], "values": to_stored(each.values)} for each in found.left_out]
+    _put(hidden, "tokens.json", {"schema_version": 1, "issued": sorted(issued), "spent": sorted(gathered.spent)})
+    left_out = [
+        {"why": answer.why.partition(".")[2], "values": to_stored(answer.values)} for answer in gathered.left_out
+    ]
     random.SystemRandom().shuffle(left_out)
     _put(hidden, "left-out.json", {"schema_version": 1, "answers": left_out})
-    for number, each in enumerate({each.path: each for each in found.unread}.values(), 1):
-        put(unread, f"{number:03d}-{_NOT_PLAIN.sub('_', each.path.name)[:60]}", each.raw)
+    for number, file in enumerate({file.path: file for file in gathered.unread}.values(), 1):
+        put(unread, f"{number:03d}-{_NOT_PLAIN.sub('_', file.path.name)[:60]}", file.raw)
     sync_folder(unread)
     sync_folder(hidden)
     faults.step("after-written")

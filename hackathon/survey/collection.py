@@ -48,25 +48,25 @@ def find_collection(name: str | None, start: Path, states: Sequence[State] = ())
 
     Raises RequestError: no event, no such survey, or several and no name.
     """
-    found = {each.name: each for each in find_collections(start)}
+    surveys = {survey.name: survey for survey in find_collections(start)}
     if name is None:
-        if len(found) == 1:
-            return next(iter(found.values()))
-        fitting = [each for each in found.values() if each.state in states]
+        if len(surveys) == 1:
+            return next(iter(surveys.values()))
+        fitting = [survey for survey in surveys.values() if survey.state in states]
         if len(fitting) == 1:
             return fitting[0]
-        if found:
-            raise RequestError("survey.which", names=", ".join(found))
+        if surveys:
+            raise RequestError("survey.which", names=", ".join(surveys))
         raise RequestError("survey.none")
-    if name in found:
-        return found[name]
+    if name in surveys:
+        return surveys[name]
     from hackathon.config.problems import nearest
 
-    near = nearest(name, found)
+    near = nearest(name, surveys)
     raise (
         RequestError("survey.unknown_near", name=name, near=near)
         if near
-        else RequestError("survey.unknown", name=name, known=", ".join(found) or "–")
+        else RequestError("survey.unknown", name=name, known=", ".join(surveys) or "–")
     )
 
 
@@ -90,12 +90,12 @@ class Collection(SurveyFolder):
             self.tokens.make()
             with self.alone():
                 self.refuse_closed()
-                kept = read_frozen(self.folder / "opened.json")
-                if kept is not None and (kept.source == frozen.source or self.has_answers()):
-                    if kept.source != frozen.source:
+                opened = read_frozen(self.folder / "opened.json")
+                if opened is not None and (opened.source == frozen.source or self.has_answers()):
+                    if opened.source != frozen.source:
                         raise RequestError("survey.changed", folder=self.folder, name=self.name)
-                    frozen = kept if kept.shared else replace(kept, shared=frozen.shared)
-                if frozen is not kept:
+                    frozen = opened if opened.shared else replace(opened, shared=frozen.shared)
+                if frozen is not opened:
                     replace_bytes(self.folder / "opened.yaml", (self.folder / SURVEY_FILE).read_bytes())
                     replace_with(self.folder / "opened.json", to_json(frozen))
                 faults.step("after-frozen")
@@ -104,29 +104,29 @@ class Collection(SurveyFolder):
                     make_box(box, self.name, frozen)
                 faults.step("after-box")
                 # the last of all: tokens of which nobody was told would count as handed out
-                made = self.tokens.issue(tokens)
+                issued = self.tokens.issue(tokens)
                 faults.step("after-tokens")
         except OSError as error:
             raise HackathonError("survey.can_not_open", name=self.name, what=error) from error
-        return made
+        return issued
 
     def has_answers(self) -> bool:
         """Return whether anything came, through any channel."""
         folders = (self.answers_folder, self.imports_folder)
-        kept = any(names(folder) for folder in folders)
-        box = None if kept else self.box()
-        return kept or (box is not None and not box_is_empty(box))
+        stored = any(names(folder) for folder in folders)
+        box = None if stored else self.box()
+        return stored or (box is not None and not box_is_empty(box))
 
     # answering
 
     def token_state(self, token: str) -> TokenState:
         """Return whether a token was handed out, and whether it was used; of a closed survey, too."""
         if self.state == "closed":
-            kept = self._closed("tokens.json")
-            found = digest(token)
-            if found not in kept.get("issued", ()):
+            record = self._closed("tokens.json")
+            token_digest = digest(token)
+            if token_digest not in record.get("issued", ()):
                 return "unknown"
-            return "spent" if found in kept.get("spent", ()) else "unused"
+            return "spent" if token_digest in record.get("spent", ()) else "unused"
         return self.tokens.state(token)
 
     def accept(self, values: Mapping[str, Value], token: str) -> None:
@@ -138,10 +138,10 @@ class Collection(SurveyFolder):
         """
         if self.frozen is None:
             raise RequestError("survey.not_open", name=self.name)
-        found = digest(token)
+        token_digest = digest(token)
         stored = to_stored(values)
         try:
-            with self.together(), held(self.folder / "locks" / found[:2]):
+            with self.together(), held(self.folder / "locks" / token_digest[:2]):
                 self.refuse_closed()
                 self.finish_spending()
                 state = self.tokens.state(token) if plain_token(token) else "unknown"
@@ -154,9 +154,9 @@ class Collection(SurveyFolder):
                 put(self.answers_folder, name, encode_answer(self.digest, stored))
                 faults.step("after-answer")
                 try:
-                    self.tokens.spend([found])
+                    self.tokens.spend([token_digest])
                 except OSError:
-                    self._take_back(name, found)
+                    self._take_back(name, token_digest)
                     raise
                 faults.step("after-token")
         except OSError as error:
@@ -177,8 +177,8 @@ class Collection(SurveyFolder):
         """Return the answers that count, in no order that says anything. Raises RequestError, HackathonError."""
         if self.state != "closed":
             return self.gathered().answers
-        kept = self._closed("answers.json")
-        read = [read_stored(self.survey, each) for each in kept["answers"]]
+        record = self._closed("answers.json")
+        read = [read_stored(self.survey, values) for values in record["answers"]]
         if any(problems for _, problems in read):
             raise RequestError("survey.damaged_closed", file=self.closed_folder / "answers.json")
         return [Answer(values) for values, _ in read]
@@ -186,9 +186,9 @@ class Collection(SurveyFolder):
     def participation(self) -> tuple[int, int | None]:
         """Return how many answered and how many were asked; None where nobody can tell."""
         if self.state == "closed":
-            kept = self._closed("answers.json")
-            invited = kept.get("invited")
-            return len(kept.get("answers", ())), invited if isinstance(invited, int) else None
+            record = self._closed("answers.json")
+            invited = record.get("invited")
+            return len(record.get("answers", ())), invited if isinstance(invited, int) else None
         return len(self.answers()), self.invited()
 
     def close(self) -> None:
@@ -206,13 +206,13 @@ class Collection(SurveyFolder):
         return len(tokens.get("issued", ())), len(tokens.get("spent", ())), len(left_out), unread
 
     def _closed(self, name: str) -> dict[str, Any]:
-        kept = read_json(self.closed_folder / name)
+        record = read_json(self.closed_folder / name)
         lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
-        if not isinstance(kept, dict) or not all(isinstance(kept.get(each), list) for each in lists):
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), list) for key in lists):
             raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
-        if (whole(kept.get("schema_version")) or 0) > SCHEMA_VERSION:
+        if (whole(record.get("schema_version")) or 0) > SCHEMA_VERSION:
             raise RequestError("survey.newer", file=self.closed_folder / name)
-        return kept
+        return record
 
 
 def encode_answer(survey: str, stored: Mapping[str, Any]) -> bytes:

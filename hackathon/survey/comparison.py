@@ -60,28 +60,30 @@ def compare(old: SurveySummary, new: SurveySummary) -> list[Pair]:
     before = {item.question.id: item for item in old.items}
     after = {item.question.id: item for item in new.items}
     pairs = [
-        _pair(before[each], item) if each in before else Pair(item.question, None, item, "only_new")
-        for each, item in after.items()
+        _pair(before[identifier], item) if identifier in before else Pair(item.question, None, item, "only_new")
+        for identifier, item in after.items()
     ]
-    return pairs + [Pair(item.question, item, None, "only_old") for each, item in before.items() if each not in after]
+    return pairs + [
+        Pair(item.question, item, None, "only_old") for identifier, item in before.items() if identifier not in after
+    ]
 
 
 def _pair(old: ItemSummary, new: ItemSummary) -> Pair:
     why = _obstacle(old, new)
-    found = difference(old.on_target, new.on_target) if not why and old.on_target and new.on_target else None
-    texts = [(each.question.text, each.question.low, each.question.high) for each in (old, new)]
-    return Pair(new.question, old, new, why, texts[0] != texts[1], found)
+    change = difference(old.on_target, new.on_target) if not why and old.on_target and new.on_target else None
+    texts = [(side.question.text, side.question.low, side.question.high) for side in (old, new)]
+    return Pair(new.question, old, new, why, texts[0] != texts[1], change)
 
 
 def _obstacle(old: ItemSummary, new: ItemSummary) -> str:
-    one, other = old.question, new.question
-    if one.kind != other.kind:
+    before, after = old.question, new.question
+    if before.kind != after.kind:
         return "kind"
-    if one.kind == "rating" and one.levels != other.levels:
+    if before.kind == "rating" and before.levels != after.levels:
         return "levels"
-    if one.kind == "rating" and one.target != other.target:
+    if before.kind == "rating" and before.target != after.target:
         return "target"
-    if one.kind == "number" and one.unit != other.unit:
+    if before.kind == "number" and before.unit != after.unit:
         return "unit"
     return "" if old.shown and new.shown and old.n and new.n else "untold"
 
@@ -89,8 +91,13 @@ def _obstacle(old: ItemSummary, new: ItemSummary) -> str:
 def to_json(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return a comparison as JSON values."""
     sides = {
-        name: {"survey": each.name, "title": each.survey.title, "n": each.n, "publishable": not each.private}
-        for name, each in (("old", old), ("new", new))
+        name: {
+            "survey": summary.name,
+            "title": summary.survey.title,
+            "n": summary.n,
+            "publishable": not summary.private,
+        }
+        for name, summary in (("old", old), ("new", new))
     }
     rows = [
         {
@@ -116,51 +123,58 @@ def _side(item: ItemSummary | None) -> dict[str, Any] | None:
 
 def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> list[Table]:
     """Return a comparison as tables, the first with what is compared."""
-    names = [localized(each.survey.title) or each.name for each in (old, new)]
-    notes = [f"{message(f'survey_summary.{side}')}: {name} (n = {each.n})"
-             for side, name, each in zip(("old", "new"), names, (old, new), strict=True)]  # fmt: skip
+    names = [localized(summary.survey.title) or summary.name for summary in (old, new)]
+    notes = [f"{message(f'survey_summary.{side}')}: {name} (n = {summary.n})"
+             for side, name, summary in zip(("old", "new"), names, (old, new), strict=True)]  # fmt: skip
     if old.private or new.private:
         notes.append(message("survey_summary.private_note"))
-    made = [Table(message("survey_summary.comparison"), notes=tuple(notes))]
-    told = [(pair, pair.old, pair.new) for pair in pairs if not pair.why and pair.old and pair.new]
-    ratings = [each for each in told if each[0].question.kind == "rating"]
+    tables = [Table(message("survey_summary.comparison"), notes=tuple(notes))]
+    pairings = [(pair, pair.old, pair.new) for pair in pairs if not pair.why and pair.old and pair.new]
+    ratings = [pairing for pairing in pairings if pairing[0].question.kind == "rating"]
     if ratings:
-        made.append(_ratings(ratings))
-    numbers = [each for each in told if each[0].question.kind == "number"]
+        tables.append(_ratings(ratings))
+    numbers = [pairing for pairing in pairings if pairing[0].question.kind == "number"]
     if numbers:
         keys = ("question", "n", "median", "mean")
-        rows = [(_name(pair), f"{one.n} → {other.n}", f"{plain_number(one.median)} → {plain_number(other.median)}",
-                 f"{plain_number(one.mean)} → {plain_number(other.mean)}") for pair, one, other in numbers]  # fmt: skip
-        made.append(
+        rows = [
+            (
+                _name(pair),
+                f"{before.n} → {after.n}",
+                f"{plain_number(before.median)} → {plain_number(after.median)}",
+                f"{plain_number(before.mean)} → {plain_number(after.mean)}",
+            )
+            for pair, before, after in numbers
+        ]
+        tables.append(
             Table(
                 message("survey_summary.numbers"), tuple(message(f"survey_summary.{key}") for key in keys), tuple(rows)
             )
         )
-    made += [_options(*each) for each in told if each[0].question.kind in ("choice", "choices")]
-    if any(pair.reworded for pair, _, _ in told):
-        made[-1] = replace(made[-1], notes=(*made[-1].notes, message("survey_summary.reworded_note")))
+    tables += [_options(*pairing) for pairing in pairings if pairing[0].question.kind in ("choice", "choices")]
+    if any(pair.reworded for pair, _, _ in pairings):
+        tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, message("survey_summary.reworded_note")))
     lacking = tuple(
         f"{localized(pair.question.text)} – {message(f'survey_summary.why_{pair.why}')}" for pair in pairs if pair.why
     )
     if lacking:
-        made.append(Table(message("survey_summary.not_compared"), lines=lacking))
-    return made
+        tables.append(Table(message("survey_summary.not_compared"), lines=lacking))
+    return tables
 
 
 def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
     keys = ("question", "n", "median", "mean", "on_target", "difference")
     rows = []
-    for pair, one, other in ratings:
-        shares = [f"{100 * share.value:.0f}" if share else "–" for share in (one.on_target, other.on_target)]
-        found = pair.difference
+    for pair, before, after in ratings:
+        shares = [f"{100 * share.value:.0f}" if share else "–" for share in (before.on_target, after.on_target)]
+        change = pair.difference
         rows.append(
             (
                 _name(pair),
-                f"{one.n} → {other.n}",
-                f"{plain_number(one.median)} → {plain_number(other.median)}",
-                f"{mean_text(one)} → {mean_text(other)}",
+                f"{before.n} → {after.n}",
+                f"{plain_number(before.median)} → {plain_number(after.median)}",
+                f"{mean_text(before)} → {mean_text(after)}",
                 f"{shares[0]} → {shares[1]} %",
-                f"{100 * found.value:+.0f} ({100 * found.low:+.0f} … {100 * found.high:+.0f})" if found else "–",
+                f"{100 * change.value:+.0f} ({100 * change.low:+.0f} … {100 * change.high:+.0f})" if change else "–",
             )
         )
     heads = tuple(message(f"survey_summary.{key}") for key in keys)
@@ -170,17 +184,17 @@ def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
 
 def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
     """Return the shares of options; one that a side does not have is `–` there."""
-    sides = [dict(zip(each.question.options, each.counts, strict=True)) for each in (old, new)]
+    sides = [dict(zip(side.question.options, side.counts, strict=True)) for side in (old, new)]
     labels = {**old.question.options, **new.question.options}
     rows = []
     for value in dict.fromkeys([*sides[1], *sides[0]]):
         shares = [
-            f"{side[value]} ({100 * side[value] / each.n:.0f} %)" if value in side else "–"
-            for side, each in zip(sides, (old, new), strict=True)
+            f"{side[value]} ({100 * side[value] / summary.n:.0f} %)" if value in side else "–"
+            for side, summary in zip(sides, (old, new), strict=True)
         ]
         rows.append((localized(labels[value], value), *shares))
     heads = (message("survey_summary.option"), *(
-        f"{message(f'survey_summary.{side}')} (n = {each.n})" for side, each in (("old", old), ("new", new))
+        f"{message(f'survey_summary.{side}')} (n = {summary.n})" for side, summary in (("old", old), ("new", new))
     ))  # fmt: skip
     return Table(_name(pair), heads, tuple(rows))
 
@@ -199,7 +213,7 @@ def comma_separated(pairs: Sequence[Pair]) -> str:
         row: list[object] = [pair.question.id, localized(pair.question.text), "" if pair.why else "yes", pair.why]
         for side in (_side(pair.old), _side(pair.new)):
             row += [(side or {}).get(name) for name in ("n", "median", "mean", "on_target")]
-        found = pair.difference
-        row += [found.value, found.low, found.high] if found else [None] * 3
+        change = pair.difference
+        row += [change.value, change.low, change.high] if change else [None] * 3
         writer.writerow([safe_cell("" if cell is None else cell) for cell in row])
     return stream.getvalue()

@@ -29,10 +29,12 @@ def new_survey(name: str, start: Path, template: str = "hackathon", source: Path
     folder = surveys_folder(start) / survey_name(name)
     if source is None:
         source = shipped("templates", "surveys", f"{template}.yaml")
-        known = templates()
-        if template not in known:
-            near = nearest(template, known)
-            raise RequestError("survey.no_template", name=template, known=", ".join(known), near=near or "hackathon")
+        available = templates()
+        if template not in available:
+            near = nearest(template, available)
+            raise RequestError(
+                "survey.no_template", name=template, known=", ".join(available), near=near or "hackathon"
+            )
     raw = read_bounded(source)
     load_survey(source)
     if os.path.lexists(folder):

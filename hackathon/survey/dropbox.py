@@ -98,44 +98,44 @@ def make_box(box: Box, name: str, frozen: Frozen) -> None:
         for folder, mode in ((box.folder.parent, FOLDER_MODE), (box.folder, FOLDER_MODE)):
             folder.mkdir(exist_ok=True)
             _own(folder, mode)
-        place = box.folder / BOX
-        place.mkdir(mode=0o700, exist_ok=True)
+        path = box.folder / BOX
+        path.mkdir(mode=0o700, exist_ok=True)
         replace_with(box.folder / PUBLISHED, {**to_json(frozen), "name": name, "state": "open"}, mode=0o644)
-        _own(place, BOX_MODE)
-        if stat.S_IMODE(place.lstat().st_mode) != BOX_MODE:
-            raise RequestError("survey.box_mode", folder=place)
+        _own(path, BOX_MODE)
+        if stat.S_IMODE(path.lstat().st_mode) != BOX_MODE:
+            raise RequestError("survey.box_mode", folder=path)
     except OSError as error:
         raise HackathonError("survey.can_not_make_box", folder=box.folder, what=error.strerror or error) from error
 
 
 def _own(folder: Path, mode: int) -> None:
     """Give a folder its mode; refuse one of another account, who could look into it."""
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (os.geteuid(), 0):
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.geteuid(), 0):
         raise RequestError("survey.box_of_other", folder=folder)
-    if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != mode:
+    if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) != mode:
         folder.chmod(mode)
 
 
 def shut_box(box: Box, name: str, frozen: Frozen) -> None:
     """Let nobody write into a box any more, also who is just writing; what lies in it stays. Raises OSError."""
-    place = box.folder / BOX
-    if listed(place):
-        place.chmod(CLOSED_MODE)
+    path = box.folder / BOX
+    if listed(path):
+        path.chmod(CLOSED_MODE)
         replace_with(box.folder / PUBLISHED, {**to_json(frozen), "name": name, "state": "closed"}, mode=0o644)
 
 
 def empty_box(box: Box) -> None:
     """Delete what lay in a shut box: it was folded, and owners and times of files tell who answered when."""
-    place = box.folder / BOX
-    if not listed(place):
+    path = box.folder / BOX
+    if not listed(path):
         return
-    with os.scandir(place) as entries:
+    with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 continue  # somebody made a folder there; only its owner can empty it, and no answer is in it
             Path(entry.path).unlink(missing_ok=True)
-    sync_folder(place)
+    sync_folder(path)
 
 
 def box_is_empty(box: Box) -> bool:
@@ -146,10 +146,10 @@ def box_is_empty(box: Box) -> bool:
 def open_surveys(shared: Path) -> list[str]:
     """Return the names of the surveys that are open in a shared directory."""
     try:
-        found = names(shared / "surveys")
+        surveys = names(shared / "surveys")
     except OSError:
         return []
-    return [name for name in found if _published_state(shared / "surveys" / name) == "open"]
+    return [name for name in surveys if _published_state(shared / "surveys" / name) == "open"]
 
 
 def _published_state(folder: Path) -> str:
@@ -180,10 +180,10 @@ def _published(box: Box) -> Frozen:
     top = box.shared.stat()
     # what lies in a directory that only keepers write in was put there by them
     keepers = {0, top.st_uid} | (set() if others_write(top) else {box.folder.parent.lstat().st_uid})
-    for each in (box.shared, box.folder.parent, box.folder, path, box.folder / BOX):
-        found = each.lstat() if each != box.shared else each.stat()
-        if others_replace(found) or stat.S_ISLNK(found.st_mode) or found.st_uid not in keepers:
-            raise RequestError("survey.not_trusted", folder=each)
+    for location in (box.shared, box.folder.parent, box.folder, path, box.folder / BOX):
+        status = location.lstat() if location != box.shared else location.stat()
+        if others_replace(status) or stat.S_ISLNK(status.st_mode) or status.st_uid not in keepers:
+            raise RequestError("survey.not_trusted", folder=location)
     return frozen
 
 
@@ -240,21 +240,21 @@ def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
     Raises HackathonError, and OSError for a file of which nobody knows what is in it.
     """
     result = DropBox()
-    place = box.folder / BOX
+    path = box.folder / BOX
     try:
-        folder = os.open(place, os.O_RDONLY | _FOLDER)
+        folder = os.open(path, os.O_RDONLY | _FOLDER)
     except FileNotFoundError:
-        if listed(place):
+        if listed(path):
             raise
         return result
     except OSError as error:
-        raise HackathonError("survey.can_not_read", file=place, what=error.strerror or error) from error
+        raise HackathonError("survey.can_not_read", file=path, what=error.strerror or error) from error
     try:
-        found = os.fstat(folder)
-        if found.st_uid not in (os.geteuid(), 0):
-            raise HackathonError("survey.box_of_other", folder=place)
+        status = os.fstat(folder)
+        if status.st_uid not in (os.geteuid(), 0):
+            raise HackathonError("survey.box_of_other", folder=path)
         # nobody takes a file away from a box that is shut: one that is not found is not seen yet (NFS)
-        _read_all(folder, name, frozen, result, gone=stat.S_IMODE(found.st_mode) != CLOSED_MODE)
+        _read_all(folder, name, frozen, result, gone=stat.S_IMODE(status.st_mode) != CLOSED_MODE)
     finally:
         os.close(folder)
     return result
@@ -266,12 +266,12 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox, *, gone: 
     result.names = names_of(folder)
     for file in result.names:
         try:
-            found = os.stat(file, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(file, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             if gone:
                 continue  # its owner has just taken it away
             raise
-        by_owner.setdefault(found.st_uid, []).append((found.st_ctime_ns, file))
+        by_owner.setdefault(status.st_uid, []).append((status.st_ctime_ns, file))
     for owner, files in sorted(by_owner.items()):
         account = people.account(owner)
         good: list[Dropped] = []
@@ -288,7 +288,7 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox, *, gone: 
                 good.append(found_answer)
         if good:
             newest = good[0]
-            first = min(each.first for each in good if each.token == newest.token)
+            first = min(answer.first for answer in good if answer.token == newest.token)
             result.newest.append(Dropped(account, newest.values, newest.token, first))
             result.replaced += len(good) - 1
 
@@ -308,10 +308,10 @@ def _read_one(
             return BadFile(file, account, "survey.unread_special")
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
-            found = os.fstat(descriptor)
+            status = os.fstat(descriptor)
             # answers are readable by all: what is not may be another name of a private file of the account that reads
-            public = stat.S_ISREG(found.st_mode) and found.st_mode & stat.S_IROTH
-            if not public or found.st_uid != owner or others_write(found):
+            public = stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_IROTH
+            if not public or status.st_uid != owner or others_write(status):
                 return BadFile(file, account, "survey.unread_special")
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None

@@ -36,7 +36,7 @@ def to_json(summary: SurveySummary) -> dict[str, Any]:
         "response_rate": summary.response_rate,
         "intervals": "95 %, Wilson 1927",
         "quartiles": "Hyndman and Fan 1996, type 7",
-        "items": [{"question": asdict(each.question), **_numbers(each)} for each in summary.items],
+        "items": [{"question": asdict(entry.question), **_numbers(entry)} for entry in summary.items],
         "breakdowns": [
             {
                 "question": breakdown.question.id,
@@ -47,11 +47,11 @@ def to_json(summary: SurveySummary) -> dict[str, Any]:
         ],
         "texts": [
             {
-                "question": asdict(each.question),
-                "n": each.n or None,
-                "sentences": [{"text": sentence.text, "tags": list(sentence.tags)} for sentence in each.sentences],
+                "question": asdict(text.question),
+                "n": text.n or None,
+                "sentences": [{"text": sentence.text, "tags": list(sentence.tags)} for sentence in text.sentences],
             }
-            for each in summary.texts
+            for text in summary.texts
         ],
         "reviewed": summary.reviewed,
     }
@@ -61,24 +61,28 @@ def _group(group: GroupSummary) -> dict[str, Any]:
     return {
         "value": group.value or None,
         "n": group.n,
-        "items": [{"question": each.question.id, **_numbers(each)} for each in group.items],
+        "items": [{"question": entry.question.id, **_numbers(entry)} for entry in group.items],
     }
 
 
-def _numbers(found: ItemSummary) -> dict[str, Any]:
-    if not found.shown:
+def _numbers(summary: ItemSummary) -> dict[str, Any]:
+    if not summary.shown:
         return {"shown": False}
-    shares = {"top": found.top, "bottom": found.bottom, "on_target": found.on_target}
+    shares = {"top": summary.top, "bottom": summary.bottom, "on_target": summary.on_target}
     return {
         "shown": True,
-        "n": found.n,
-        "missing": found.missing,
-        **({} if found.question.kind == "number" else {"counts": list(found.counts)}),
-        **({} if found.mean is None else {"median": found.median, "quartiles": found.quartiles, "mean": found.mean}),
+        "n": summary.n,
+        "missing": summary.missing,
+        **({} if summary.question.kind == "number" else {"counts": list(summary.counts)}),
+        **(
+            {}
+            if summary.mean is None
+            else {"median": summary.median, "quartiles": summary.quartiles, "mean": summary.mean}
+        ),
         **{name: _share(share) for name, share in shares.items() if share is not None},
         **(
-            {"too_low": found.too_low, "too_high": found.too_high}
-            if found.question.kind == "rating" and found.question.target == "middle"
+            {"too_low": summary.too_low, "too_high": summary.too_high}
+            if summary.question.kind == "rating" and summary.question.target == "middle"
             else {}
         ),
     }
@@ -99,7 +103,7 @@ def read_summary(path: Path) -> SurveySummary:
     if value["schema_version"] != SCHEMA_VERSION:
         raise RequestError("survey_summary.other_version", file=path, version=str(value["schema_version"])[:20])
     try:
-        items = tuple(_item(each) for each in value["items"])
+        items = tuple(_item(record) for record in value["items"])
         n, invited = _natural(value["n"]), value.get("invited")
         survey = rebuild(Survey, {"title": value.get("title") or "", "questions": []})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -116,10 +120,10 @@ def _item(value: Mapping[str, Any]) -> ItemSummary:
         return ItemSummary(question, 0, 0, False)
     n, missing = _natural(value["n"]), _natural(value["missing"])
     if question.kind == "number":
-        low, high = (_finite(each) for each in value["quartiles"])
+        low, high = (_finite(quartile) for quartile in value["quartiles"])
         return ItemSummary(question, n, missing, True, mean=_finite(value["mean"]), median=_finite(value["median"]),
                            quartiles=(low, high))  # fmt: skip
-    counts = tuple(_natural(each) for each in value["counts"])
+    counts = tuple(_natural(count) for count in value["counts"])
     if len(counts) != (question.levels if question.kind == "rating" else len(question.options)):
         raise ValueError(f"counts of {question.id}")
     if question.kind != "rating":
@@ -157,4 +161,4 @@ def _cell(question: Question, value: Value | None) -> str | int | float:
     if isinstance(value, (int, float)):
         return value
     chosen = value if isinstance(value, tuple) else (value,)
-    return harmless("; ".join(localized(question.options.get(each, each)) for each in chosen))
+    return harmless("; ".join(localized(question.options.get(option, option)) for option in chosen))

@@ -52,9 +52,9 @@ def freeze(survey: Survey, event: "Event | None") -> Frozen:
     Raises RequestError when there is no event, or it has none of them (no teams, no kinds, no dates).
     """
     questions = [_resolved(question, event) if question.options_from else question for question in survey.questions]
-    whole = replace(survey, questions=questions)
+    resolved = replace(survey, questions=questions)
     shared = event.shared if event else None
-    return Frozen(whole, survey_digest(whole), survey_digest(survey), shared or "")
+    return Frozen(resolved, survey_digest(resolved), survey_digest(survey), shared or "")
 
 
 def _resolved(question: Question, event: "Event | None") -> Question:
@@ -64,11 +64,11 @@ def _resolved(question: Question, event: "Event | None") -> Question:
     return replace(question, options=options)
 
 
-def event_options(what: str, event: "Event") -> dict[str, Any]:
+def event_options(source: str, event: "Event") -> dict[str, Any]:
     """Return value → label of an event's teams that took part, kinds of participants among them, or days."""
-    if what == "teams":
+    if source == "teams":
         return {team.name: team.name for team in event.teams if team.took_part}
-    if what == "days":
+    if source == "days":
         from hackathon.event.schedule import date_text
 
         return {day: _in_all_languages(lambda day=day: date_text(day)) for day in event.dates}

@@ -100,7 +100,7 @@ def _gathered(collection: SurveyFolder) -> Gathered:
         dropped = read_box(box, collection.name, frozen)
         result.files[str(box.folder / BOX)] = dropped.names
         result.unread += [
-            Unread(box.folder / BOX / each.name, each.why, each.raw, each.account) for each in dropped.bad
+            Unread(box.folder / BOX / file.name, file.why, file.raw, file.account) for file in dropped.bad
         ]
         _take_box(dropped.newest, accounts(collection.event(), frozen.survey.audience), collection, result)
         result.replaced = dropped.replaced
@@ -134,25 +134,25 @@ def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
             result.answers.append(Answer(values))
     tokens = value.get("tokens")
     if isinstance(tokens, list):
-        result.spent.update(each for each in tokens if isinstance(each, str))
+        result.spent.update(token for token in tokens if isinstance(token, str))
 
 
 def _take_box(newest: list[Dropped], members: frozenset[str], collection: SurveyFolder, result: Gathered) -> None:
     """Add the newest answer of each account of the audience; a token counts once, and the form's answer goes first."""
     issued = collection.tokens.issued()
     claimed: set[str] = set()
-    for each in sorted(newest, key=lambda dropped: dropped.first):
+    for answer in sorted(newest, key=lambda dropped: dropped.first):
         why = ""
-        if each.account not in members:
+        if answer.account not in members:
             why = "survey.left_account"
-        elif each.token and each.token not in issued:
+        elif answer.token and answer.token not in issued:
             why = "survey.left_token_unknown"
-        elif each.token and (each.token in result.spent or each.token in claimed):
+        elif answer.token and (answer.token in result.spent or answer.token in claimed):
             why = "survey.left_token_spent"
         if why:
-            result.left_out.append(LeftOut(each.account, why, each.values))
+            result.left_out.append(LeftOut(answer.account, why, answer.values))
             continue
-        if each.token:
-            claimed.add(each.token)
-        result.answers.append(Answer(each.values))
+        if answer.token:
+            claimed.add(answer.token)
+        result.answers.append(Answer(answer.values))
     result.spent |= claimed

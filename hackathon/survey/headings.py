@@ -77,9 +77,9 @@ class Columns:
 
     def identify(self, cells: Sequence[str]) -> bool:
         """Return whether a row says who answered, or when: then an equal row is the same answer."""
-        found = [cells[column.index] for column in self.columns if column.role == "identity"]
+        identities = [cells[column.index] for column in self.columns if column.role == "identity"]
         # LimeSurvey writes 1980-01-01 in the place of every time of an anonymised survey
-        return any(cell.strip() and not cell.startswith("1980-01-01") for cell in found)
+        return any(cell.strip() and not cell.startswith("1980-01-01") for cell in identities)
 
     def unfinished(self, cells: Sequence[str]) -> bool:
         """Return whether a row is of somebody who began the form and did not send it."""
@@ -89,7 +89,7 @@ class Columns:
     def certain(self, survey: Survey) -> list[Question]:
         """Return the questions whose columns are not in doubt."""
         doubtful = {values.get("question") for _, _, values in self.problems}
-        return [each for each in survey.questions if self.of(each.id) and each.id not in doubtful]
+        return [question for question in survey.questions if self.of(question.id) and question.id not in doubtful]
 
     @property
     def token(self) -> Column | None:
@@ -106,13 +106,17 @@ def matching(survey: Survey, headings: Sequence[str]) -> int:
     return sum(_found(survey, index, heading) is not None for index, heading in enumerate(headings))
 
 
-def columns_of(survey: Survey, headings: Sequence[str], given: Sequence[tuple[str, str]] = ()) -> Columns:
-    """Return what each column of a table is; `given` has (heading or #number, question's id or `-`)."""
+def columns_of(survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[str, str]] = ()) -> Columns:
+    """Return what each column of a table is; `mapping` has (heading or #number, question's id or `-`)."""
     result = Columns()
-    said, without = _said(survey, headings, given, result)
+    named, without = _said(survey, headings, mapping, result)
     for index, heading in enumerate(headings):
-        column = said.get(index) or _found(survey, index, heading)
-        if column is not None and index not in said and column.question in {each.question for each in said.values()}:
+        column = named.get(index) or _found(survey, index, heading)
+        if (
+            column is not None
+            and index not in named
+            and column.question in {column.question for column in named.values()}
+        ):
             column = Column(index, heading, role="ignored") if column.question else column
         if column is None:
             if heading.strip():
@@ -135,14 +139,14 @@ def columns_of(survey: Survey, headings: Sequence[str], given: Sequence[tuple[st
 
 
 def _said(
-    survey: Survey, headings: Sequence[str], given: Sequence[tuple[str, str]], result: Columns
+    survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[str, str]], result: Columns
 ) -> tuple[dict[int, Column], set[str]]:
     """Return the columns that the user names, and the questions that have none."""
-    known = {question.id: question for question in survey.questions}
-    said: dict[int, Column] = {}
+    questions = {question.id: question for question in survey.questions}
+    named: dict[int, Column] = {}
     without: set[str] = set()
-    for name, identifier in given:
-        if identifier != IGNORED and identifier not in known:
+    for name, identifier in mapping:
+        if identifier != IGNORED and identifier not in questions:
             result.problems.append((name, "survey.no_question", {"question": identifier}))
             continue
         if name == IGNORED:
@@ -152,13 +156,13 @@ def _said(
         if not indices and name.startswith("#") and name[1:].isdecimal() and 1 <= int(name[1:]) <= len(headings):
             indices = [int(name[1:]) - 1]
         if indices:
-            said.update({index: _as_said(index, headings[index], identifier) for index in indices})
+            named.update({index: _as_said(index, headings[index], identifier) for index in indices})
             continue
-        parts = _parts(known.get(identifier), headings, name)
-        said.update({column.index: column for column in parts})
+        parts = _parts(questions.get(identifier), headings, name)
+        named.update({column.index: column for column in parts})
         if not parts:
             result.problems.append((name, "survey_import.no_heading", {}))
-    return said, without
+    return named, without
 
 
 def _as_said(index: int, heading: str, identifier: str) -> Column:
@@ -167,13 +171,13 @@ def _as_said(index: int, heading: str, identifier: str) -> Column:
 
 def _parts(question: Question | None, headings: Sequence[str], name: str) -> list[Column]:
     """Return the columns `name[option]` of a question whose code is another there: --map 'Q7=used'."""
-    found = []
+    columns = []
     for index, heading in enumerate(headings):
         match = _PART.match(heading)
         if question is not None and question.kind == "choices" and match and plain(match[1]) == plain(name):
             option = _option_column(question, match[2])
-            found += [Column(index, heading, question.id, option)] if option else []
-    return found
+            columns += [Column(index, heading, question.id, option)] if option else []
+    return columns
 
 
 def _found(survey: Survey, index: int, heading: str) -> Column | None:
@@ -209,14 +213,14 @@ def _bare(heading: str) -> str:
 def _question(survey: Survey, word: str) -> Question | None:
     if not word:
         return None
-    found = [question for question in survey.questions if question.id.lower() == word] or [
+    matches = [question for question in survey.questions if question.id.lower() == word] or [
         question for question in survey.questions if word in [_bare(text) for text in texts_of(question.text)]
     ]
-    if not found:
+    if not matches:
         # LimeSurvey's headings with code and text: `length. 講習会時間`
         code = re.match(r"([a-z][a-z0-9_]*)\s*[.:]\s+\S", word)
-        found = [question for question in survey.questions if code and question.id.lower() == code[1]]
-    return found[0] if len(found) == 1 else None
+        matches = [question for question in survey.questions if code and question.id.lower() == code[1]]
+    return matches[0] if len(matches) == 1 else None
 
 
 def _option_column(question: Question, inner: str) -> str:

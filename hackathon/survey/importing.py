@@ -58,8 +58,8 @@ class ImportProblem(Sayable):
     @property
     def where(self) -> str:
         """File, line and column."""
-        place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{place}: {self.column}" if self.column else place
+        position = f"{self.file}:{self.line}" if self.line else str(self.file)
+        return f"{position}: {self.column}" if self.column else position
 
 
 @dataclass
@@ -136,12 +136,12 @@ def import_answers(
 def _store(collection: SurveyFolder, taken: list[_Candidate]) -> None:
     if not taken:
         return
-    answers = [to_stored(each.values) for each in taken]
+    answers = [to_stored(candidate.values) for candidate in taken]
     random.SystemRandom().shuffle(answers)
-    tokens = sorted(each.token for each in taken if each.token)
+    tokens = sorted(candidate.token for candidate in taken if candidate.token)
     value = {
         "schema_version": 1, "digest": collection.digest, "answers": answers, "tokens": tokens,
-        "rows": sorted(each.row for each in taken),
+        "rows": sorted(candidate.row for candidate in taken),
     }  # fmt: skip
     raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if len(raw) > LARGEST:
@@ -156,13 +156,13 @@ class _Reader:
     """Reads files one after the other; a token and a row count once over all of them."""
 
     def __init__(
-        self, collection: SurveyFolder, survey: "Survey", encoding: str | None, given: Sequence[tuple[str, str]],
+        self, collection: SurveyFolder, survey: "Survey", encoding: str | None, mapping: Sequence[tuple[str, str]],
         *, keep_key: bool, incomplete: bool,
     ) -> None:  # fmt: skip
         self.collection = collection
         self.survey = survey
         self.encoding = encoding
-        self.given = given
+        self.given = mapping
         self.incomplete = incomplete
         self.result = Imported()
         self.taken: list[_Candidate] = []
@@ -172,9 +172,9 @@ class _Reader:
         self._spent = collection.tokens.spent()
         self._rows: set[str] = set()
         for name in names(collection.imports_folder):
-            kept = read_json(collection.imports_folder / name)
-            if isinstance(kept, dict):
-                self._rows.update(kept.get("rows", ()))
+            record = read_json(collection.imports_folder / name)
+            if isinstance(record, dict):
+                self._rows.update(record.get("rows", ()))
 
     def read(self, path: Path) -> None:
         """Read one file."""
@@ -198,9 +198,9 @@ class _Reader:
             self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
         # with a column in doubt nothing is taken, and yet all that is wrong in the other columns is told at once
         survey = replace(self.survey, questions=columns.certain(self.survey)) if columns.problems else self.survey
-        seen: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for row in table.rows:
-            self._take_row(row, table.headings, survey, columns, path, seen)
+            self._take_row(row, table.headings, survey, columns, path, counts)
 
     def _take_row(
         self,
@@ -209,7 +209,7 @@ class _Reader:
         survey: "Survey",
         columns: Columns,
         path: Path,
-        seen: "Counter[str]",
+        tally: "Counter[str]",
     ) -> None:
         if len(row.cells) < len(headings) or any(cell.strip() for cell in row.cells[len(headings) :]):
             counts = {"cells": len(row.cells), "columns": len(headings)}
@@ -225,15 +225,15 @@ class _Reader:
         values, wrong = read_values(survey, raw)
         at = {column.question: column.heading for column in columns.columns if column.question}
         problems += [
-            ImportProblem(path, each.id, dict(each.values), row.line, at.get(each.question, each.question))
-            for each in wrong
+            ImportProblem(path, problem.id, dict(problem.values), row.line, at.get(problem.question, problem.question))
+            for problem in wrong
         ]
         word = columns.token
         token = row.cells[word.index].strip() if word is not None else ""
         cells = sorted((plain(heading), plain(cell)) for heading, cell in zip(headings, row.cells, strict=False))
         same = json.dumps(cells, ensure_ascii=False)
-        seen[same] += 1
-        count = 1 if token or columns.identify(row.cells) else seen[same]
+        tally[same] += 1
+        count = 1 if token or columns.identify(row.cells) else tally[same]
         self._take(values, f"{count} {same}", token, problems, ImportProblem(path, "", {}, row.line, "token"))
 
     def _read_saved(self, raw: bytes, path: Path) -> None:
@@ -248,29 +248,32 @@ class _Reader:
             raise RequestError("survey_import.other_survey", file=path, name=self.collection.name)
         token = value.get("token")
         values, wrong = read_stored(self.survey, value["values"])
-        problems = [ImportProblem(path, each.id, dict(each.values), None, each.question) for each in wrong]
+        problems = [ImportProblem(path, problem.id, dict(problem.values), None, problem.question) for problem in wrong]
         same = json.dumps([value["values"], token], ensure_ascii=False, sort_keys=True)
-        place = ImportProblem(path, "", {}, None, "token")
-        self._take(values, f"saved {same}", token if isinstance(token, str) else "", problems, place)
+        position = ImportProblem(path, "", {}, None, "token")
+        self._take(values, f"saved {same}", token if isinstance(token, str) else "", problems, position)
 
     def _take(
-        self, values: dict[str, Value], same: str, token: str, problems: list[ImportProblem], place: ImportProblem
+        self, values: dict[str, Value], same: str, token: str, problems: list[ImportProblem], position: ImportProblem
     ) -> None:
         row = hmac.new(self._key, same.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
-        found = token_digest(token) if token else ""
+        digest = token_digest(token) if token else ""
         if row in self._rows:
             self.result.known += 1
             return
-        if found and found not in self._issued:
-            problems = [*problems, ImportProblem(place.file, "survey.token_unknown", {}, place.line, place.column)]
+        if digest and digest not in self._issued:
+            problems = [
+                *problems,
+                ImportProblem(position.file, "survey.token_unknown", {}, position.line, position.column),
+            ]
         if problems:
             self._skip(problems)
-        elif found and found in self._spent:
+        elif digest and digest in self._spent:
             self.result.spent += 1
         else:
             self._rows.add(row)
-            self._spent.update([found] if found else [])
-            self.taken.append(_Candidate(values, row, found))
+            self._spent.update([digest] if digest else [])
+            self.taken.append(_Candidate(values, row, digest))
             self.result.counted += 1
 
     def _skip(self, problems: list[ImportProblem]) -> None:
@@ -299,7 +302,7 @@ def _raw(
 
 def _names_of(survey: "Survey", identifier: str, option: str) -> Iterator[str]:
     yield plain(option)
-    question = next(each for each in survey.questions if each.id == identifier)
+    question = next(question for question in survey.questions if question.id == identifier)
     yield from map(plain, texts_of(question.options[option]))
 
 

@@ -49,12 +49,12 @@ def summary_of(collection: "Collection", *, private: bool = False) -> SurveySumm
         raise RequestError("survey_summary.too_like", name=collection.name, other=other)
     survey, answers = collection.survey, collection.answers()
     _, invited = collection.participation()
-    kept = read_texts(collection.folder, survey)
-    texts: Mapping[str, Sequence[Sentence]] | None = kept.released if kept else None
+    reviewed = read_texts(collection.folder, survey)
+    texts: Mapping[str, Sequence[Sentence]] | None = reviewed.released if reviewed else None
     if private and texts is None:
-        texts = kept.sentences if kept else cut(survey, answers)
-    found = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
-    return replace(found, reviewed=kept is not None and kept.reviewed)
+        texts = reviewed.sentences if reviewed else cut(survey, answers)
+    summary = summarise(collection.name, survey, answers, invited=invited, closed=closed, texts=texts, private=private)
+    return replace(summary, reviewed=reviewed is not None and reviewed.reviewed)
 
 
 def _refused(collection: "Collection") -> str:
@@ -64,24 +64,26 @@ def _refused(collection: "Collection") -> str:
     """
     beside = collection.folder.parent
     several = [type(collection)(beside / name) for name in names(beside) if is_name(name)]
-    return kept_back([each for each in several if (each.folder / SURVEY_FILE).exists()]).get(collection.name, "")
+    return kept_back([collection for collection in several if (collection.folder / SURVEY_FILE).exists()]).get(
+        collection.name, ""
+    )
 
 
 def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
     """Return of an event's surveys those that must not be told → the one, told before, that is the reason."""
-    closed = [each for each in collections if each.state == "closed" and each.survey.anonymous]
-    closed.sort(key=lambda each: (each.turn, each.closed_folder.stat().st_mtime_ns, each.name))
-    told: list[tuple[SurveySummary, Sequence[Answer]]] = []
-    found = {}
-    for each in closed:
-        answers = each.answers()
-        new = summarise(each.name, each.survey, answers, invited=None, closed=True)
-        other = next((old.name for old, its in told if subtract(old, its, new, answers)), "")
+    closed = [collection for collection in collections if collection.state == "closed" and collection.survey.anonymous]
+    closed.sort(key=lambda collection: (collection.turn, collection.closed_folder.stat().st_mtime_ns, collection.name))
+    published: list[tuple[SurveySummary, Sequence[Answer]]] = []
+    reasons = {}
+    for collection in closed:
+        answers = collection.answers()
+        new = summarise(collection.name, collection.survey, answers, invited=None, closed=True)
+        other = next((old.name for old, its in published if subtract(old, its, new, answers)), "")
         if other:
-            found[each.name] = other
+            reasons[collection.name] = other
         else:
-            told.append((new, answers))
-    return found
+            published.append((new, answers))
+    return reasons
 
 
 def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, after: Sequence[Answer]) -> bool:
@@ -91,7 +93,7 @@ def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, a
     """
     k = max(old.survey.smallest_group, new.survey.smallest_group)
     both = _both(old, new)
-    opinions = [each for each in both if each.kind != "text" and not tells_who(new.survey, each)]
+    opinions = [question for question in both if question.kind != "text" and not tells_who(new.survey, question)]
     if old.survey.audience != new.survey.audience or not opinions or not (old.enough and new.enough):
         return False
     matched, gone, come = _matched(both, before, after)
@@ -99,16 +101,16 @@ def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, a
     same = {repr(_key(both, answer)) for answer, _ in matched}
     if min(len(gone), len(come)) >= k or not (holds or len(same) >= k):
         return False
-    people: list[tuple[Answer | None, Answer | None]] = [*matched, *((each, None) for each in gone)]
-    people += [(None, each) for each in come]
+    people: list[tuple[Answer | None, Answer | None]] = [*matched, *((answer, None) for answer in gone)]
+    people += [(None, answer) for answer in come]
     for question in (None, *opinions):
-        blocks = [told for summary in (old, new) if (told := _shown(summary, question)) is not None]
+        blocks = [groups for summary in (old, new) if (groups := _shown(summary, question)) is not None]
         if len(blocks) < 2:
             continue  # told in one of them only: there is nothing to subtract
         cells: Counter[tuple[Block | None, ...]] = Counter()
         for pair in people:
-            if question is None or any(each and fits(question, each.values.get(question.id)) for each in pair):
-                cells[tuple(_block(told, each) for told, each in zip(blocks, pair, strict=True))] += 1
+            if question is None or any(answer and fits(question, answer.values.get(question.id)) for answer in pair):
+                cells[tuple(_block(groups, answer) for groups, answer in zip(blocks, pair, strict=True))] += 1
         if min(cells.values(), default=k) < k:
             return True
     return False
@@ -116,19 +118,24 @@ def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, a
 
 def _both(old: SurveySummary, new: SurveySummary) -> list[Question]:
     """Return the questions that both ask, as the new one does: what they can be answered with is the same."""
-    before = {each.id: each for each in old.survey.questions}
+    before = {question.id: question for question in old.survey.questions}
 
-    def asked(each: Question) -> tuple[str, object]:
-        return each.kind, each.levels if each.kind == "rating" else sorted(each.options)
+    def asked(question: Question) -> tuple[str, object]:
+        return question.kind, question.levels if question.kind == "rating" else sorted(question.options)
 
-    return [each for each in new.survey.questions if each.id in before and asked(each) == asked(before[each.id])]
+    return [
+        question
+        for question in new.survey.questions
+        if question.id in before and asked(question) == asked(before[question.id])
+    ]
 
 
 def _key(questions: Sequence[Question], answer: Answer) -> list[object]:
     """Return what somebody answered to these questions; None where it does not fit."""
-    given = ((each, answer.values.get(each.id)) for each in questions)
+    pairs = ((question, answer.values.get(question.id)) for question in questions)
     return [
-        None if not fits(each, value) else sorted(value) if isinstance(value, tuple) else value for each, value in given
+        None if not fits(question, value) else sorted(value) if isinstance(value, tuple) else value
+        for question, value in pairs
     ]
 
 
@@ -137,16 +144,16 @@ def _matched(
 ) -> tuple[list[tuple[Answer, Answer]], list[Answer], list[Answer]]:
     """Return the pairs of equal answers, and what is left on either side."""
     waiting: defaultdict[str, list[Answer]] = defaultdict(list)
-    for each in before:
-        waiting[repr(_key(questions, each))].append(each)
+    for answer in before:
+        waiting[repr(_key(questions, answer))].append(answer)
     pairs, come = [], []
-    for each in after:
-        same = waiting[repr(_key(questions, each))]
+    for answer in after:
+        same = waiting[repr(_key(questions, answer))]
         if same:
-            pairs.append((same.pop(), each))
+            pairs.append((same.pop(), answer))
         else:
-            come.append(each)
-    return pairs, [each for some in waiting.values() for each in some], come
+            come.append(answer)
+    return pairs, [answer for some in waiting.values() for answer in some], come
 
 
 def _shown(summary: SurveySummary, question: Question | None) -> Mapping[str, frozenset[str]] | None:
@@ -163,8 +170,8 @@ def _shown(summary: SurveySummary, question: Question | None) -> Mapping[str, fr
     }
 
 
-def _block(told: Mapping[str, frozenset[str]], answer: Answer | None) -> Block | None:
+def _block(groups_by_breakdown: Mapping[str, frozenset[str]], answer: Answer | None) -> Block | None:
     if answer is None:
         return None
-    values = ((str(answer.values.get(breakdown, "")), groups) for breakdown, groups in told.items())
+    values = ((str(answer.values.get(breakdown, "")), groups) for breakdown, groups in groups_by_breakdown.items())
     return tuple(value if value in groups else None for value, groups in values)

@@ -65,24 +65,24 @@ def sentences(text: str) -> list[str]:
     Ends are line ends, 。！？!?． and a full stop before white space or Japanese; what closes a bracket or a quotation
     stays with its sentence. Numbers (3.5), abbreviations (e.g.), addresses, code and brackets stay whole.
     """
-    found = []
+    parts = []
     for line in re.split(r"[\n\r\u2028\u2029]+", text):
         start = 0
         for end in _ends(line):
-            found.append(line[start:end].strip())
+            parts.append(line[start:end].strip())
             start = end
-        found.append(line[start:].strip())
-    return [each for each in found if each]
+        parts.append(line[start:].strip())
+    return [part for part in parts if part]
 
 
 def _ends(line: str) -> Iterable[int]:
     """Yield the places in a line behind the last letter of each sentence but the last."""
-    whole = [match.span() for match in _WHOLE.finditer(line)]
-    whole += _brackets(line)
+    spans = [match.span() for match in _WHOLE.finditer(line)]
+    spans += _brackets(line)
     start = 0
     for match in _ENDS.finditer(line):
         at = match.start()
-        if at < start or any(first <= at < last - 1 for first, last in whole):
+        if at < start or any(first <= at < last - 1 for first, last in spans):
             continue
         end = match.end()
         while end < len(line) and line[end] in _CLOSING:
@@ -94,7 +94,7 @@ def _ends(line: str) -> Iterable[int]:
 
 def _brackets(line: str) -> list[tuple[int, int]]:
     """Return where brackets open and close, the outermost ones; one that never closes, or late, is none."""
-    found = []
+    spans = []
     at = 0
     while at < len(line):
         closing = _OPEN.get(line[at])
@@ -104,10 +104,10 @@ def _brackets(line: str) -> list[tuple[int, int]]:
             last = other
             while last > at and _ENDS.match(line[last - 1]):
                 last -= 1
-            found.append((at, last + 1))
+            spans.append((at, last + 1))
             at = other
         at += 1
-    return found
+    return spans
 
 
 def _is_end(line: str, start: int, match: re.Match[str], end: int) -> bool:
@@ -172,23 +172,23 @@ def mentions(sentence: str, names: Mapping[str, Iterable[str]]) -> list[tuple[st
     `names`: kind → names to look for, `name` also by their parts; width and case of letters make no difference.
     """
     text = _DASH.sub("-", unicodedata.normalize("NFKC", sentence))
-    found = [("mail", match[0]) for match in _MAIL.finditer(text)]
+    matches = [("mail", match[0]) for match in _MAIL.finditer(text)]
     for match in _TELEPHONE.finditer(text):
         digits = sum(letter.isdigit() for letter in match[0])
         if digits in (10, 11) if match[0][0] == "0" else 8 <= digits <= 15:
-            found.append(("telephone", match[0].strip()))
+            matches.append(("telephone", match[0].strip()))
     plain = _plain(sentence)
     for kind, some in names.items():
         for name in some:
-            found += [(kind, word) for word in _parts_of(name, kind) if _names(plain, _plain(word))]
-    return list(dict.fromkeys(found))
+            matches += [(kind, word) for word in _parts_of(name, kind) if _names(plain, _plain(word))]
+    return list(dict.fromkeys(matches))
 
 
 def _parts_of(name: str, kind: str) -> list[str]:
     """Return the ways in which a name may stand in a sentence: whole, without blanks, and a person's by each part."""
     parts = name.split() if kind == "name" else []
-    found = [name, *(["".join(parts)] if parts else []), *parts]
-    return [each for each in dict.fromkeys(found) if len(each) > (2 if each.isascii() else 1) and each not in _COMMON]
+    forms = [name, *(["".join(parts)] if parts else []), *parts]
+    return [form for form in dict.fromkeys(forms) if len(form) > (2 if form.isascii() else 1) and form not in _COMMON]
 
 
 def _names(text: str, word: str) -> bool:

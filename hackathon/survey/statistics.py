@@ -38,10 +38,10 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
     ordered = sorted(values)
 
     def at(share: float) -> float:
-        place = share * (len(ordered) - 1)
-        below = math.floor(place)
+        position = share * (len(ordered) - 1)
+        below = math.floor(position)
         above = min(below + 1, len(ordered) - 1)
-        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+        return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
     return at(0.25), at(0.75)
 
@@ -53,7 +53,7 @@ def fits(question: Question, value: Value | None) -> bool:
     if question.kind == "choice":
         return isinstance(value, str) and value in question.options
     if question.kind == "choices":
-        return isinstance(value, tuple) and bool(value) and all(each in question.options for each in value)
+        return isinstance(value, tuple) and bool(value) and all(option in question.options for option in value)
     if question.kind == "number":
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return isinstance(value, str) and bool(value.strip())
@@ -64,16 +64,16 @@ def item(question: Question, values: Sequence[Value | None]) -> ItemSummary:
 
     Least and greatest are never told: each is one person's answer.
     """
-    given = [value for value in values if value is not None and fits(question, value)]
-    missing = len(values) - len(given)
+    answers = [value for value in values if value is not None and fits(question, value)]
+    missing = len(values) - len(answers)
     if question.kind == "choice":
-        counts = tuple(given.count(option) for option in question.options)
-        return ItemSummary(question, len(given), missing, True, counts)
+        counts = tuple(answers.count(option) for option in question.options)
+        return ItemSummary(question, len(answers), missing, True, counts)
     if question.kind == "choices":
-        chosen = [frozenset(value) for value in given if isinstance(value, tuple)]
-        counts = tuple(sum(option in each for each in chosen) for option in question.options)
-        return ItemSummary(question, len(given), missing, True, counts)
-    numbers = [value for value in given if isinstance(value, int | float)]
+        chosen = [frozenset(value) for value in answers if isinstance(value, tuple)]
+        counts = tuple(sum(option in options for options in chosen) for option in question.options)
+        return ItemSummary(question, len(answers), missing, True, counts)
+    numbers = [value for value in answers if isinstance(value, int | float)]
     if question.kind == "rating":
         return _rating(question, [int(value) for value in numbers], missing)
     if not numbers:

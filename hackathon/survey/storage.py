@@ -122,10 +122,10 @@ class SurveyFolder:
         """The questionnaire as it was opened; None for a draft. Raises RequestError when its file is damaged."""
         path = self.folder / "opened.json"
         try:
-            found = path.stat()
+            status = path.stat()
         except FileNotFoundError:
             return None
-        stamp = (found.st_ino, found.st_mtime_ns)
+        stamp = (status.st_ino, status.st_mtime_ns)
         # a server lives on while the organisers open a corrected questionnaire, before the first answer
         if self._frozen is None or self._frozen[0] != stamp:
             frozen = read_frozen(path)
@@ -206,9 +206,9 @@ class SurveyFolder:
         if not marker.exists():
             return
         for name in names(self.imports_folder):
-            kept = known_json(self.imports_folder / name)
-            if isinstance(kept, dict):
-                self.tokens.spend(kept.get("tokens", ()))
+            record = known_json(self.imports_folder / name)
+            if isinstance(record, dict):
+                self.tokens.spend(record.get("tokens", ()))
         marker.unlink(missing_ok=True)
 
 

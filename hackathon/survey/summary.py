@@ -39,13 +39,13 @@ def summarise(
     """
     k = 1 if private else survey.smallest_group
     base = SurveySummary(name, survey, len(answers), invited, closed, (), reviewed=texts is not None, private=private)
-    asked = [question for question in survey.questions if question.kind != "text"]
+    questions = [question for question in survey.questions if question.kind != "text"]
     if len(answers) < k or not answers:
-        return replace(base, items=tuple(_untold(question) for question in asked))
+        return replace(base, items=tuple(_untold(question) for question in questions))
     return replace(
         base,
-        items=tuple(_whole(survey, question, answers, k) for question in asked),
-        breakdowns=_breakdowns(survey, asked, answers, k),
+        items=tuple(_whole(survey, question, answers, k) for question in questions),
+        breakdowns=_breakdowns(survey, questions, answers, k),
         texts=tuple(
             _text(question, answers, k, (texts or {}).get(question.id, ()))
             for question in survey.questions
@@ -63,36 +63,44 @@ def tells_who(survey: Survey, question: Question) -> bool:
 
 def _whole(survey: Survey, question: Question, answers: Sequence[Answer], k: int) -> ItemSummary:
     """Return a question over all respondents."""
-    found = item(question, _values(question, answers))
-    if found.n < k:
+    summary = item(question, _values(question, answers))
+    if summary.n < k:
         return _untold(question)
     if tells_who(survey, question) and not all_large(list(_groups(question, answers).values()), k):
         return _untold(question)
-    return found
+    return summary
 
 
-def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Answer], k: int) -> tuple[Breakdown, ...]:
+def _breakdowns(
+    survey: Survey, questions: Sequence[Question], answers: Sequence[Answer], k: int
+) -> tuple[Breakdown, ...]:
     """Return the breakdowns in their order, each as far as it fits to those before it."""
     everybody = (1 << len(answers)) - 1
     cells = [everybody]
-    said = {question.id: _said(question, answers, everybody) for question in asked if not tells_who(survey, question)}
+    answers_by_question = {
+        question.id: _said(question, answers, everybody) for question in questions if not tells_who(survey, question)
+    }
     # Of an item that is told of nobody there is nothing to break down.
-    item_cells = {each: [everybody] for each, found in said.items() if found.answered.bit_count() >= k}
-    items = [question for question in asked if question.id in said]
-    made = []
+    item_cells = {
+        identifier: [everybody] for identifier, sets in answers_by_question.items() if sets.answered.bit_count() >= k
+    }
+    items = [question for question in questions if question.id in answers_by_question]
+    breakdowns = []
     for question in dict.fromkeys(survey.breakdowns):
-        asked_for = next((each for each in asked if each.id == question and each.kind == "choice"), None)
+        asked_for = next(
+            (candidate for candidate in questions if candidate.id == question and candidate.kind == "choice"), None
+        )
         if asked_for is None:
             continue
         groups = _groups(asked_for, answers)
-        told = choose(groups, cells, k)
-        blocks = {value: groups[value] for value in told}
+        names = choose(groups, cells, k)
+        blocks = {value: groups[value] for value in names}
         cells = crossed(cells, list(blocks.values()))
-        shown: dict[str, tuple[str, ...]] = {}
-        for each, its_cells in item_cells.items():
-            shown[each] = choose(groups, its_cells, k, told, said[each])
-            item_cells[each] = crossed(its_cells, [groups[value] for value in shown[each]])
-        made.append(
+        groups_by_item: dict[str, tuple[str, ...]] = {}
+        for identifier, its_cells in item_cells.items():
+            groups_by_item[identifier] = choose(groups, its_cells, k, names, answers_by_question[identifier])
+            item_cells[identifier] = crossed(its_cells, [groups[value] for value in groups_by_item[identifier]])
+        breakdowns.append(
             Breakdown(
                 asked_for,
                 tuple(
@@ -100,19 +108,24 @@ def _breakdowns(survey: Survey, asked: Sequence[Question], answers: Sequence[Ans
                         value,
                         _members(mask, answers),
                         items,
-                        {each for each, values in shown.items() if value in values},
+                        {identifier for identifier, values in groups_by_item.items() if value in values},
                     )
                     for value, mask in blocks.items()
                 ),
                 withheld=sum(mask.bit_count() for mask in blocks.values()) < len(answers),
             )
         )
-    return tuple(made)
+    return tuple(breakdowns)
 
 
-def _group(value: str, members: Sequence[Answer], items: Sequence[Question], shown: Container[str]) -> GroupSummary:
-    told = tuple(item(each, _values(each, members)) if each.id in shown else _untold(each) for each in items)
-    return GroupSummary(value, len(members), told)
+def _group(
+    value: str, members: Sequence[Answer], items: Sequence[Question], identifiers: Container[str]
+) -> GroupSummary:
+    summaries = tuple(
+        item(question, _values(question, members)) if question.id in identifiers else _untold(question)
+        for question in items
+    )
+    return GroupSummary(value, len(members), summaries)
 
 
 def _members(mask: int, answers: Sequence[Answer]) -> list[Answer]:
@@ -146,15 +159,15 @@ def _said(question: Question, answers: Sequence[Answer], everybody: int) -> Said
     """Return who answered a question, and who gave each answer; of several choices: who chose each and who did not."""
     same: dict[Value | None, int] = {}
     for number, value in enumerate(_values(question, answers)):
-        given = value if fits(question, value) else None
-        for each in given if isinstance(given, tuple) else (given,):
-            same[each] = same.get(each, 0) | 1 << number
+        fitting = value if fits(question, value) else None
+        for option in fitting if isinstance(fitting, tuple) else (fitting,):
+            same[option] = same.get(option, 0) | 1 << number
     answered = everybody & ~same.get(None, 0)
     # a group in which nobody chose what others chose is of one mind about it
-    others = (
+    complements = (
         [answered & ~mask for value, mask in same.items() if value is not None] if question.kind == "choices" else []
     )
-    return Said(answered, tuple(mask for mask in (*same.values(), *others) if mask != everybody))
+    return Said(answered, tuple(mask for mask in (*same.values(), *complements) if mask != everybody))
 
 
 def _untold(question: Question) -> ItemSummary:

@@ -66,51 +66,51 @@ def choose(
     cells: Sequence[int],
     k: int,
     candidates: Container[str] | None = None,
-    said: Said | None = None,
+    answers: Said | None = None,
 ) -> tuple[str, ...]:
     """Return the groups (name → their respondents) that may be told, in their order.
 
     `groups`: all that there may be, those without anybody too. `cells`: the disjoint sets that earlier decisions cut
     all respondents into; the result cuts them further, into sets of nobody or at least k.
-    For an item `said` has its answers, and sets are counted by who answered; only `candidates` may be told, and they
+    For an item `answers` has its answers, and sets are counted by who answered; only `candidates` may be told, and they
     may be told to have no answer.
     """
     everybody = _union(cells)
-    said = said or Said(everybody)
-    sizes = {name: (mask & said.answered).bit_count() for name, mask in groups.items()}
+    answers = answers or Said(everybody)
+    sizes = {name: (mask & answers.answered).bit_count() for name, mask in groups.items()}
 
     def small(block: int) -> int:
         """Return a cell that has fewer than k of a block, and somebody; 0 when there is none."""
-        return next((cell for cell in cells if 0 < (block & cell & said.answered).bit_count() < k), 0)
+        return next((cell for cell in cells if 0 < (block & cell & answers.answered).bit_count() < k), 0)
 
     def of_one_mind(block: int) -> int:
         """Return a cell in which all of a block answered alike; 0 when there is none."""
         parts = ((cell, block & cell) for cell in cells if block & cell)
-        return next((cell for cell, part in parts if any(part & ~same == 0 for same in said.alike)), 0)
+        return next((cell for cell, part in parts if any(part & ~same == 0 for same in answers.alike)), 0)
 
-    told = [
+    chosen = [
         name for name, mask in groups.items()
         if (mask if candidates is None else name in candidates) and not small(mask)
     ]  # fmt: skip
-    while any(sizes[name] for name in told):
-        rest = everybody & ~_union(groups[name] for name in told)
-        left = [sizes[name] for name in groups if name not in told]
+    while any(sizes[name] for name in chosen):
+        remaining = everybody & ~_union(groups[name] for name in chosen)
+        left = [sizes[name] for name in groups if name not in chosen]
         # If each group of a rest of small ones is as large as a small one can be, each is known to be.
-        full = bool(rest) and max(left) < k and sum(left) == (k - 1) * len(left)
-        cell = small(rest) or of_one_mind(rest) or (everybody if full else 0)
+        full = bool(remaining) and max(left) < k and sum(left) == (k - 1) * len(left)
+        cell = small(remaining) or of_one_mind(remaining) or (everybody if full else 0)
         if not cell:
-            return tuple(told)
+            return tuple(chosen)
         # The rest has to grow there. Of several that are equally small all go: which of them went would tell.
-        near = [name for name in told if groups[name] & cell]
+        near = [name for name in chosen if groups[name] & cell]
         least = min((sizes[name] for name in near), default=0)
-        told = [name for name in told if near and (name not in near or sizes[name] > least)]
+        chosen = [name for name in chosen if near and (name not in near or sizes[name] > least)]
     return ()
 
 
 def crossed(cells: Sequence[int], blocks: Sequence[int]) -> list[int]:
     """Return the cells that these blocks and what is left of each cell cut the cells into; empty ones are left out."""
-    rest = _union(cells) & ~_union(blocks)
-    return [part for cell in cells for block in (*blocks, rest) if (part := cell & block)]
+    remaining = _union(cells) & ~_union(blocks)
+    return [part for cell in cells for block in (*blocks, remaining) if (part := cell & block)]
 
 
 def all_large(masks: Sequence[int], k: int) -> bool:

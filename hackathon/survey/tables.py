@@ -33,23 +33,23 @@ class Table:
 
 def tables(summary: SurveySummary) -> list[Table]:
     """Return what a summary says as tables; the first one has no rows: title, participation, what is held back."""
-    made = [_heading(summary)]
+    parts = [_heading(summary)]
     if not summary.enough:
-        return made
-    made += _of_items(summary.items, {each.question.id for each in summary.breakdowns if each.groups})
-    made += [table for each in summary.breakdowns for table in _broken_down(each)]
-    return made + [_free(text, summary) for text in summary.texts if text.n or text.sentences]
+        return parts
+    parts += _of_items(summary.items, {breakdown.question.id for breakdown in summary.breakdowns if breakdown.groups})
+    parts += [table for breakdown in summary.breakdowns for table in _broken_down(breakdown)]
+    return parts + [_free(text, summary) for text in summary.texts if text.n or text.sentences]
 
 
-def text(made: Sequence[Table], columns: int = COLUMNS) -> str:
+def text(tables: Sequence[Table], columns: int = COLUMNS) -> str:
     """Return tables for a terminal, every line at most so many columns where the numbers leave room for it."""
     blocks = []
-    for table in made:
+    for table in tables:
         lines = wrapped(printable(table.title), columns)
         lines += aligned([table.heads, *table.rows], columns) if table.rows else []
-        for each in table.lines:
+        for paragraph in table.lines:
             lines += [
-                f"{'- ' if number == 0 else '  '}{part}" for number, part in enumerate(wrapped(each, columns - 2))
+                f"{'- ' if number == 0 else '  '}{part}" for number, part in enumerate(wrapped(paragraph, columns - 2))
             ]
         for note in table.notes:
             lines += wrapped(note, columns)
@@ -57,10 +57,10 @@ def text(made: Sequence[Table], columns: int = COLUMNS) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def markdown(made: Sequence[Table]) -> str:
+def markdown(tables: Sequence[Table]) -> str:
     """Return tables as Markdown in which what others wrote is text and nothing else."""
     blocks = []
-    for number, table in enumerate(made):
+    for number, table in enumerate(tables):
         blocks.append(f"{'##' if number == 0 else '###'} {escaped(table.title)}")
         if table.rows:
             marks = ["---", *["---:"] * (len(table.heads) - 1)]
@@ -98,10 +98,10 @@ def comma_separated(summary: SurveySummary) -> str:
                 writer.writerows(
                     _cells([*first, breakdown.question.id, group.value or message("survey_summary.no_answer")], item)
                 )
-    for each in summary.texts:
-        about = [each.question.id, localized(each.question.text), "text", "", ""]
-        for sentence in each.sentences:
-            row = [*first, "", "", *about, sentence.text, "", each.n or "", *[""] * 5, " ".join(sentence.tags)]
+    for summary_text in summary.texts:
+        about = [summary_text.question.id, localized(summary_text.question.text), "text", "", ""]
+        for sentence in summary_text.sentences:
+            row = [*first, "", "", *about, sentence.text, "", summary_text.n or "", *[""] * 5, " ".join(sentence.tags)]
             writer.writerow([safe_cell(cell) for cell in row])
     return stream.getvalue()
 
@@ -146,12 +146,14 @@ def label(question: Question, value: str) -> str:
 def _heading(summary: SurveySummary) -> Table:
     rate = summary.response_rate
     if rate is not None:
-        who = message("survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}")
+        participation = message(
+            "survey_summary.answered_of", n=summary.n, invited=summary.invited, rate=f"{100 * rate:.0f}"
+        )
     elif summary.crowded:
-        who = message("survey_summary.answered_more", n=summary.n, invited=summary.invited)
+        participation = message("survey_summary.answered_more", n=summary.n, invited=summary.invited)
     else:
-        who = message("survey_summary.answered", n=summary.n)
-    notes = [who]
+        participation = message("survey_summary.answered", n=summary.n)
+    notes = [participation]
     if summary.private:
         notes.append(message("survey_summary.private_note"))
         if not summary.closed:
@@ -164,22 +166,22 @@ def _heading(summary: SurveySummary) -> Table:
 def _of_items(items: Sequence[ItemSummary], told_elsewhere: Container[str]) -> list[Table]:
     """Return the tables of questions: all ratings in two, then one for each other question."""
     ratings = [item for item in items if item.question.kind == "rating" and item.shown]
-    made = []
+    parts = []
     if ratings:
-        made += [_rating_table(ratings), _share_table(ratings)]
+        parts += [_rating_table(ratings), _share_table(ratings)]
     for item in items:
         if item.shown and item.question.kind in ("choice", "choices"):
-            made.append(_choice_table(item))
+            parts.append(_choice_table(item))
     numbers = [item for item in items if item.question.kind == "number" and item.shown]
     if numbers:
-        made.append(_number_table(numbers))
+        parts.append(_number_table(numbers))
     hidden = [
         localized(item.question.text) for item in items if not item.shown and item.question.id not in told_elsewhere
     ]
     if hidden:
-        made.append(Table(message("survey_summary.untold"), notes=(message("survey_summary.untold_note"),),
+        parts.append(Table(message("survey_summary.untold"), notes=(message("survey_summary.untold_note"),),
                           lines=tuple(hidden)))  # fmt: skip
-    return made
+    return parts
 
 
 def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title: str = "") -> Table:
@@ -238,7 +240,7 @@ def _number_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
 
 def _broken_down(breakdown: Breakdown) -> list[Table]:
     question = breakdown.question
-    made = [
+    parts = [
         Table(
             message("survey_summary.by", question=localized(question.text)),
             (message("survey_summary.group"), message("survey_summary.n")) if breakdown.groups else (),
@@ -248,20 +250,20 @@ def _broken_down(breakdown: Breakdown) -> list[Table]:
     ]
     items = zip(*(group.items for group in breakdown.groups), strict=True) if breakdown.groups else ()
     for some in items:
-        shown = [(label(question, group.value), item) for group, item in zip(breakdown.groups, some, strict=True)
+        labelled = [(label(question, group.value), item) for group, item in zip(breakdown.groups, some, strict=True)
                  if item.shown and item.n]  # fmt: skip
-        if not shown:
+        if not labelled:
             continue
-        names, told = [name for name, _ in shown], [item for _, item in shown]
-        asked = told[0].question
-        title = f"{localized(asked.text)} – {localized(question.text)}"
-        if asked.kind == "rating":
-            made.append(_rating_table(told, names, title))
-        elif asked.kind == "number":
-            made.append(_number_table(told, names, title))
+        names, summaries = [name for name, _ in labelled], [item for _, item in labelled]
+        subject = summaries[0].question
+        title = f"{localized(subject.text)} – {localized(question.text)}"
+        if subject.kind == "rating":
+            parts.append(_rating_table(summaries, names, title))
+        elif subject.kind == "number":
+            parts.append(_number_table(summaries, names, title))
         else:
-            made.append(_options_by_group(told, names, title))
-    return made
+            parts.append(_options_by_group(summaries, names, title))
+    return parts
 
 
 def _options_by_group(items: Sequence[ItemSummary], names: Sequence[str], title: str) -> Table:

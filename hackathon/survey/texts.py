@@ -44,29 +44,33 @@ def cut(survey: Survey, answers: Sequence[Answer]) -> dict[str, list[Sentence]]:
     Each question is shuffled for itself: neither who wrote two sentences nor who answered first can be seen.
     """
     words = words_of(survey.tags)
-    found = {}
+    by_question = {}
     for question in survey.questions:
         if question.kind == "text":
-            given = [answer.values.get(question.id) for answer in answers]
-            texts = [each for value in given if isinstance(value, str) for each in sentences(value)]
+            values = [answer.values.get(question.id) for answer in answers]
+            texts = [sentence for value in values if isinstance(value, str) for sentence in sentences(value)]
             secrets.SystemRandom().shuffle(texts)
-            found[question.id] = [Sentence(each, tags(each, words)) for each in texts]
-    return found
+            by_question[question.id] = [Sentence(sentence, tags(sentence, words)) for sentence in texts]
+    return by_question
 
 
 def names_of(event: "Event") -> dict[str, list[str]]:
     """Return kind → names by which an answer may tell of somebody: of all members, tutors and teams of an event."""
     members = [member for team in event.teams for member in team.members]
     return {
-        "name": [name for name in (*(each.name for each in members), *(each.name for each in event.tutors)) if name],
-        "account": [user for user in (*(each.user for each in members), *(each.user for each in event.tutors)) if user],
+        "name": [
+            name for name in (*(person.name for person in members), *(person.name for person in event.tutors)) if name
+        ],
+        "account": [
+            user for user in (*(person.user for person in members), *(person.user for person in event.tutors)) if user
+        ],
         "team": [team.name for team in event.teams],
     }
 
 
-def told(found: Sequence[tuple[str, str]]) -> str:
+def told(matches: Sequence[tuple[str, str]]) -> str:
     """Return what a sentence mentions, in words of the current language."""
-    return ", ".join(message(f"survey_summary.mention_{kind}", word=word) for kind, word in found)
+    return ", ".join(message(f"survey_summary.mention_{kind}", word=word) for kind, word in matches)
 
 
 def write_texts(
@@ -77,33 +81,33 @@ def write_texts(
     `names` (kind → names): sentences with one of them, a telephone number or an address are marked. Whatever somebody
     changed in it stays. Raises OSError.
     """
-    found = {question: some for question, some in cut(survey, answers).items() if some}
+    by_question = {question: some for question, some in cut(survey, answers).items() if some}
     path = folder / TEXTS_FILE
-    if not found or path.exists():
+    if not by_question or path.exists():
         return None
     try:
-        put(folder, TEXTS_FILE, _yaml(survey, found, names or {}).encode())
+        put(folder, TEXTS_FILE, _yaml(survey, by_question, names or {}).encode())
         path.chmod(0o600)
     except FileExistsError:
         return None
     return path
 
 
-def _yaml(survey: Survey, found: Mapping[str, Sequence[Sentence]], names: Mapping[str, Sequence[str]]) -> str:
+def _yaml(survey: Survey, by_question: Mapping[str, Sequence[Sentence]], names: Mapping[str, Sequence[str]]) -> str:
     lines = []
     for code in LANGUAGES:
         with speaking(code):
             header = message("survey_summary.texts_header", tags=", ".join(words_of(survey.tags)))
         lines += [f"# {line}".rstrip() for line in (*header.splitlines(), "")]
     lines += ["", "reviewed: false", "questions:"]
-    for question, some in found.items():
+    for question, some in by_question.items():
         lines.append(f"  {_quoted(question)}:")
-        for each in some:
-            mentioned = mentions(each.text, names)
+        for sentence in some:
+            mentioned = mentions(sentence.text, names)
             if mentioned:
-                what = message("survey_summary.texts_check", what=told(mentioned))
-                lines.append(f"  # {printable(what)}")
-            lines += [f"  - text: {_quoted(each.text)}", f"    tags: [{', '.join(map(_quoted, each.tags))}]"]
+                text = message("survey_summary.texts_check", what=told(mentioned))
+                lines.append(f"  # {printable(text)}")
+            lines += [f"  - text: {_quoted(sentence.text)}", f"    tags: [{', '.join(map(_quoted, sentence.tags))}]"]
     return "\n".join(lines) + "\n"
 
 
@@ -111,8 +115,8 @@ def _quoted(text: str) -> str:
     """Return a text in YAML's double quotes on one line; letters that cannot be seen are escaped."""
     if text.isascii() and text.isidentifier() and scalar(text) == text:
         return text
-    whole = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
-    return "".join(each if each.isprintable() else f"\\U{ord(each):08x}" for each in whole)
+    escaped = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in escaped)
 
 
 def read_texts(folder: Path, survey: Survey) -> Texts | None:
@@ -140,24 +144,24 @@ def read_texts(folder: Path, survey: Survey) -> Texts | None:
     reviewed = value.get("reviewed", False)
     if not isinstance(reviewed, bool):
         wrong(("reviewed",), "survey_summary.texts_reviewed", value=shown(reviewed))
-    known = [question.id for question in survey.questions if question.kind == "text"]
-    found: dict[str, tuple[Sentence, ...]] = {}
+    identifiers = [question.id for question in survey.questions if question.kind == "text"]
+    by_question: dict[str, tuple[Sentence, ...]] = {}
     questions = value.get("questions") or {}
     if not isinstance(questions, dict):
         wrong(("questions",), "survey_summary.texts_no_mapping")
         questions = {}
     for question, some in questions.items():
-        if question not in known:
+        if question not in identifiers:
             wrong(("questions", question), "survey_summary.texts_no_question", id=shown(question),
-                  known=", ".join(known) or "–")  # fmt: skip
+                  known=", ".join(identifiers) or "–")  # fmt: skip
         elif not isinstance(some, list | None):
             wrong(("questions", question), "survey_summary.texts_no_list")
         else:
-            read = [_sentence(each, ("questions", question, number), wrong) for number, each in enumerate(some or ())]
-            found[question] = tuple(each for each in read if each is not None)
+            read = [_sentence(entry, ("questions", question, number), wrong) for number, entry in enumerate(some or ())]
+            by_question[question] = tuple(sentence for sentence in read if sentence is not None)
     if problems:
         raise ConfigError(problems)
-    return Texts(bool(reviewed), found)
+    return Texts(bool(reviewed), by_question)
 
 
 def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | None:
@@ -170,7 +174,7 @@ def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | 
             wrong((*key, name), "survey_summary.texts_unknown_key", word=shown(name))
     if isinstance(marks, str):
         marks = [marks]
-    if not isinstance(marks, list) or not all(isinstance(each, str) for each in marks):
+    if not isinstance(marks, list) or not all(isinstance(mark, str) for mark in marks):
         wrong((*key, "tags"), "survey_summary.texts_tags", value=shown(marks))
         marks = []
     if isinstance(text, list | dict):
@@ -178,7 +182,7 @@ def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | 
         return None
     # `- 42` is a number to YAML and a sentence to who wrote it
     plain = "" if text is None else str(text).strip()
-    return Sentence(plain, tuple(dict.fromkeys(each.strip() for each in marks if each.strip()))) if plain else None
+    return Sentence(plain, tuple(dict.fromkeys(mark.strip() for mark in marks if mark.strip()))) if plain else None
 
 
 def _read(path: Path) -> bytes | None:

@@ -48,9 +48,9 @@ class Tokens:
 
     def issued(self) -> set[str]:
         """Return the digests of all tokens that were handed out. Raises OSError: then it is not known."""
-        found: Any = known_json(self.folder / "issued.json")
-        tokens = found.get("tokens") if isinstance(found, dict) else None
-        return {each for each in tokens if isinstance(each, str)} if isinstance(tokens, list) else set()
+        record: Any = known_json(self.folder / "issued.json")
+        tokens = record.get("tokens") if isinstance(record, dict) else None
+        return {token for token in tokens if isinstance(token, str)} if isinstance(tokens, list) else set()
 
     def issue(self, count: int) -> list[str]:
         """Return new tokens once their digests are kept. The caller holds the survey for itself."""
@@ -59,12 +59,12 @@ class Tokens:
         issued = self.issued()
         if not 0 <= count <= MOST_TOKENS - len(issued):
             raise RequestError("survey.tokens_many", count=count, limit=MOST_TOKENS - len(issued))
-        made = [letters(TOKEN_LETTERS) for _ in range(count)]
-        if made or not (self.folder / "issued.json").exists():
+        new_tokens = [letters(TOKEN_LETTERS) for _ in range(count)]
+        if new_tokens or not (self.folder / "issued.json").exists():
             # in the order of digests, which says nothing of the order in which they were handed out
-            tokens = sorted({*issued, *map(digest, made)})
+            tokens = sorted({*issued, *map(digest, new_tokens)})
             replace_with(self.folder / "issued.json", {"schema_version": 1, "tokens": tokens})
-        return made
+        return new_tokens
 
     def spent(self) -> set[str]:
         """Return the digests of the tokens that were used."""
@@ -72,15 +72,15 @@ class Tokens:
 
     def state(self, token: str) -> TokenState:
         """Return whether a token was handed out, and whether it was used."""
-        found = digest(token)
-        if found not in self.issued():
+        token_digest = digest(token)
+        if token_digest not in self.issued():
             return "unknown"
-        return "spent" if (self.spent_folder / found).exists() else "unused"
+        return "spent" if (self.spent_folder / token_digest).exists() else "unused"
 
     def spend(self, digests: Iterable[str]) -> None:
         """Note that tokens were used; returns once that is on the disk."""
-        for each in digests:
+        for digest in digests:
             try:
-                put(self.spent_folder, each, b"")
+                put(self.spent_folder, digest, b"")
             except FileExistsError:
                 continue

@@ -48,9 +48,9 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
     """
     values: dict[str, Value] = {}
     problems: list[ValueProblem] = []
-    known = {question.id: question for question in survey.questions}
+    questions = {question.id: question for question in survey.questions}
     for identifier in raw:
-        if identifier not in known:
+        if identifier not in questions:
             problems.append(ValueProblem(_shown(identifier), "survey.no_question", {"question": _shown(identifier)}))
     for question in survey.questions:
         texts = [text for text in raw.get(question.id, ()) if not _empty(question, text)]
@@ -89,8 +89,8 @@ def to_stored(values: Mapping[str, Value]) -> dict[str, Any]:
 
 def texts_of(text: object) -> list[str]:
     """Return a label in all its languages."""
-    found = text.values() if isinstance(text, Mapping) else (text,)
-    return [str(each) for each in found if each]
+    texts = text.values() if isinstance(text, Mapping) else (text,)
+    return [str(label) for label in texts if label]
 
 
 class _Wrong(ValueError):
@@ -125,7 +125,7 @@ def _rating(question: Question, texts: Sequence[str]) -> int:
     text = _only(texts)
     word = plain(text[:LONGEST_WORD])
     wrong = _Wrong("survey.no_level", value=_shown(text), levels=question.levels)
-    low, high = ([plain(each) for each in texts_of(end)] for end in (question.low, question.high))
+    low, high = ([plain(label) for label in texts_of(end)] for end in (question.low, question.high))
     match = _LEVEL.match(word)
     if match is None:
         # LimeSurvey exports an end's label alone when levels are labelled there
@@ -134,30 +134,30 @@ def _rating(question: Question, texts: Sequence[str]) -> int:
         if word in high and word not in low:
             return question.levels
         raise wrong
-    level, rest = int(match[1]), match[2].strip()
+    level, remaining = int(match[1]), match[2].strip()
     if not 1 <= level <= question.levels:
         raise wrong
-    if rest and not _only_a_label(rest, level, question, {*low, *high}):
+    if remaining and not _only_a_label(remaining, level, question, {*low, *high}):
         raise wrong
     return level
 
 
-def _only_a_label(rest: str, level: int, question: Question, labels: set[str]) -> bool:
+def _only_a_label(remaining: str, level: int, question: Question, labels: set[str]) -> bool:
     """Return whether what stands behind a level explains it, and does not make it another answer (`3-4`)."""
-    if rest.replace(" ", "") == f"/{question.levels}":
+    if remaining.replace(" ", "") == f"/{question.levels}":
         return True
-    if rest[0] in _BRACKETS and rest[-1] == _BRACKETS[rest[0]]:
-        inside = rest[1:-1].strip()
+    if remaining[0] in _BRACKETS and remaining[-1] == _BRACKETS[remaining[0]]:
+        inside = remaining[1:-1].strip()
         return not any(letter.isdigit() for letter in inside) or inside in labels
-    return rest.lstrip(":.,-–—=、。・ ").strip() in labels
+    return remaining.lstrip(":.,-–—=、。・ ").strip() in labels
 
 
 def _choice(question: Question, texts: Sequence[str]) -> str:
     text = _only(texts)
-    found = _option(question, _names(question), text)
-    if found is None:
+    option = _option(question, _names(question), text)
+    if option is None:
         raise _unknown_option(question, text)
-    return found
+    return option
 
 
 def _names(question: Question) -> dict[str, str]:
@@ -178,8 +178,8 @@ def _option(question: Question, names: Mapping[str, str], text: str) -> str | No
         return text
     if len(text) > LONGEST_WORD:
         return None
-    found = names.get(plain(text))
-    return _kind(question, text) if found is None and question.options_from == "kinds" else found
+    option = names.get(plain(text))
+    return _kind(question, text) if option is None and question.options_from == "kinds" else option
 
 
 def _kind(question: Question, text: str) -> str | None:
@@ -193,20 +193,22 @@ def _kind(question: Question, text: str) -> str | None:
 def _unknown_option(question: Question, text: str) -> _Wrong:
     from hackathon.text.messages import localized
 
-    known = ", ".join(
+    available = ", ".join(
         value if localized(label) in ("", value) else f"{value} ({localized(label)})"
         for value, label in list(question.options.items())[:12]
     )
-    return _Wrong("survey.no_option", value=_shown(text), known=known + (" …" if len(question.options) > 12 else ""))
+    return _Wrong(
+        "survey.no_option", value=_shown(text), known=available + (" …" if len(question.options) > 12 else "")
+    )
 
 
 def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
     names = _names(question)
-    found: set[str] = set()
+    options: set[str] = set()
     for text in texts:
         option = _option(question, names, text)
-        found.update([option] if option is not None else _several(question, names, text))
-    return tuple(value for value in question.options if value in found)
+        options.update([option] if option is not None else _several(question, names, text))
+    return tuple(value for value in question.options if value in options)
 
 
 def _several(question: Question, names: Mapping[str, str], text: str) -> list[str]:
@@ -215,22 +217,22 @@ def _several(question: Question, names: Mapping[str, str], text: str) -> list[st
         raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
     parts = _parted(text)
     # no longer than the option with the most signs in it: a text of nothing but signs is read in no time, too
-    most = max(len(_parted(each)) for value, label in question.options.items() for each in (value, *texts_of(label)))
-    found: list[str] = []
+    most = max(len(_parted(word)) for value, label in question.options.items() for word in (value, *texts_of(label)))
+    options: list[str] = []
     at = 0
     while at < len(parts):
         # the longest run of pieces that is an option: `a, b` is one label here and two there
         for end in range(min(len(parts), at + most), at, -1):
             option = _option(question, names, "".join(parts[at:end]).strip())
             if option is not None:
-                found.append(option)
+                options.append(option)
                 at = end
                 break
         else:
             if parts[at].strip() and parts[at] not in _SEPARATORS:
                 raise _unknown_option(question, parts[at].strip())
             at += 1
-    return found
+    return options
 
 
 def _parted(text: str) -> list[str]:

@@ -43,19 +43,19 @@ def send(text: str | None, name: str | None, no_run: bool, shared: Path | None, 
         run = find_run(name, runs_folder())
     elif not no_run:
         run = run_in_trouble(runs_folder())
-    found = None
+    finding = None
     try:
-        found = (finding_of(run) or step_time_of(run)) if run else None
+        finding = (finding_of(run) or step_time_of(run)) if run else None
     except HackathonError as error:  # a broken run directory is one more reason to ask for help
         click.echo(f"{message('cli.warning')}: {error.message}", err=True)
-    words = text if text is None and found is not None else text_of(text, message("board.template"))
+    words = text if text is None and finding is not None else text_of(text, message("board.template"))
     written = post(
-        board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=found
+        board, words or "", kind="ask", run=run.id if run else "", folder=run.path if run else None, finding=finding
     )
     if run and not as_json:
         about = message("board.no_finding")
-        if found:
-            about = f"[{found.part}] {found.message}" if found.part else found.message
+        if finding:
+            about = f"[{finding.part}] {finding.message}" if finding.part else finding.message
         click.echo(message("board.asked_about", run=run.id, about=about))
     said(written.entry.id, "board.asked", as_json)
 

@@ -68,11 +68,11 @@ def show_post(post: str, shared: Path | None, as_json: bool) -> None:
     from hackathon.board.board import find_post
 
     board = board_at(shared, quiet=as_json)
-    found = find_post(board, post)
+    entry = find_post(board, post)
     if as_json:
-        echo_board({"post": found.to_json()}, board)
+        echo_board({"post": entry.to_json()}, board)
     else:
-        echo_post(found, board.people)
+        echo_post(entry, board.people)
 
 
 @named("post", noun="board")
@@ -90,15 +90,15 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
     if part and part not in get_args(Part):
         raise RequestError("board.no_such_part", part=part, parts=" ".join(get_args(Part)))
     board = board_at(shared, quiet=True)
-    found = directory = None
+    finding = directory = None
     if run is not None:
         from hackathon.runs.directory import find_run
 
         directory = find_run(run, runs_folder())
-        found = finding_of(directory)
-        if found is None:
+        finding = finding_of(directory)
+        if finding is None:
             click.echo(message("board.nothing_diagnosed", run=directory.id), err=True)
-    words = text if text is None and found is not None else text_of(text, message("board.template"))
+    words = text if text is None and finding is not None else text_of(text, message("board.template"))
     written = post(
         board,
         words or "",
@@ -106,7 +106,7 @@ def write_post(text: str | None, run: str | None, part: str, rule: str, shared: 
         rule=rule,
         run=directory.id if directory else "",
         folder=directory.path if directory else None,
-        finding=found,
+        finding=finding,
     )
     said(written.entry.id, "board.posted", as_json)
 
@@ -119,11 +119,11 @@ def answer_post(post: str, text: str | None, shared: Path | None, as_json: bool)
     from hackathon.board.board import find_post, reply
 
     board = board_at(shared, quiet=True)
-    found = find_post(board, post)
+    entry = find_post(board, post)
     words = text_of(text, message("board.template_answer"))
     if not words.strip():
         raise RequestError("board.no_text")
-    said(reply(board, found, "answer", words).entry.id, "board.answered", as_json)
+    said(reply(board, entry, "answer", words).entry.id, "board.answered", as_json)
 
 
 @named("solve", noun="board")
@@ -152,18 +152,18 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
     path = find_shared(folder, os.environ, Path.cwd())
     # a folder that the organiser's file names is made with the organiser's rights, also by root
     with acting_as(owner_of(event.folder) if event is not None and folder is None else 0):
-        place, commands = make_place(path, mode, people.known())
+        directory, commands = make_place(path, mode, people.known())
     if as_json:
-        problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in place.problems]
-        echo_json({"shared": str(path), "mode": place.mode, "problems": problems, "commands": commands})
+        problems = [{"problem": identifier.partition(".")[2], **values} for identifier, values in directory.problems]
+        echo_json({"shared": str(path), "mode": directory.mode, "problems": problems, "commands": commands})
         return FAILED if problems else 0
-    for identifier, values in place.problems:
+    for identifier, values in directory.problems:
         click.echo(f"{message('cli.warning')}: {message(identifier, **values)}", err=True)
     if commands:
         click.echo(message("board.for_root"), err=True)
         for line in commands:
             click.echo(f"  {line}")
-    if place.problems:
+    if directory.problems:
         return FAILED
     click.echo(message("board.made", path=path))
     return 0

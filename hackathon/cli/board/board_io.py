@@ -54,9 +54,9 @@ class DefaultGroup(LocalizedGroup):
 
 def shared_options(function: Function) -> Function:
     """Add --shared and --json."""
-    place = click.Path(file_okay=False, path_type=Path)
+    kind = click.Path(file_okay=False, path_type=Path)
     function = click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))(function)
-    return click.option("--shared", type=place, help=message("help.option_shared"))(function)
+    return click.option("--shared", type=kind, help=message("help.option_shared"))(function)
 
 
 def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
@@ -69,10 +69,10 @@ def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
     for identifier, values in board.place.problems:
         click.echo(f"{message('cli.warning')}: {printable(message(identifier, **values))}", err=True)
     if board.passed:
-        count = sum(each.count for each in board.passed)
+        count = sum(refusal.count for refusal in board.passed)
         click.echo(f"{message('cli.warning')}: {message('board.passed_over', count=count)}", err=True)
-        for each in board.passed[:SHOWN_PASSED]:
-            line = f"  {each.name}  {board.people.account(each.uid)}: {each.reason}"
+        for refusal in board.passed[:SHOWN_PASSED]:
+            line = f"  {refusal.name}  {board.people.account(refusal.uid)}: {refusal.reason}"
             click.echo(printable(line), err=True)
         if len(board.passed) > SHOWN_PASSED:
             click.echo("  …", err=True)
@@ -90,16 +90,16 @@ def echo_board(value: dict[str, Any], board: "Board") -> None:
     echo_json({**value, "passed_over": passed, "problems": problems})
 
 
-def text_of(given: str | None, template: str = "", missing: str = "board.no_text") -> str:
+def text_of(text: str | None, template: str = "", missing: str = "board.no_text") -> str:
     """Return a text: as given, from stdin for `-`, else from the user's editor on a terminal.
 
     Raises RequestError (`missing`) when there is none and no terminal to ask on.
     """
-    if given == "-":
+    if text == "-":
         raw = sys.stdin.buffer.read(READ_AT_MOST + 1)
         return raw.decode("utf-8", "replace")
-    if given is not None:
-        return given
+    if text is not None:
+        return text
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise RequestError(missing)
     return _edited(template)
@@ -131,9 +131,9 @@ def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]"
     if board is None:
         return []
     causes = [finding for finding in diagnosis.findings[:1] if finding.level != "secondary"]
-    wanted = [*causes, *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
-    found = {post.id: post for finding in wanted for post in similar(finding, board)}
-    return list(found.values())
+    findings = [*causes, *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
+    posts = {post.id: post for finding in findings for post in similar(finding, board)}
+    return list(posts.values())
 
 
 def board_if_any() -> "Board | None":
@@ -201,8 +201,8 @@ def echo_post(post: "Post", people: "People") -> None:
     if post.text:
         click.echo()
         _echo_text(post.text)
-    steps = [*post.answers, *(each for each in (post.taken, post.solved) if each)]
-    for step in sorted(steps, key=lambda each: (each.time, each.id)):
+    steps = [*post.answers, *(step for step in (post.taken, post.solved) if step)]
+    for step in sorted(steps, key=lambda entry: (entry.time, entry.id)):
         key = f"board.step_{step.kind}"
         click.echo()
         click.echo(printable(f"── {message(key, name=people.shown(step.user))} · {_ago(step.time)} · #{step.id[-8:]}"))
@@ -210,14 +210,16 @@ def echo_post(post: "Post", people: "People") -> None:
             _echo_text(step.text)
 
 
-def _echo_finding(found: "Attached") -> None:
-    click.echo(printable(message("board.diagnosed", text=found.message)))
-    if found.file:
-        where = found.file if found.line is None else f"{found.file}:{found.line}"
-        rank = message("board.of_rank", rank=found.rank) if found.rank is not None else ""
-        about = ", ".join(each for each in (rank, found.host) if each)
+def _echo_finding(finding: "Attached") -> None:
+    click.echo(printable(message("board.diagnosed", text=finding.message)))
+    if finding.file:
+        position = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+        rank = message("board.of_rank", rank=finding.rank) if finding.rank is not None else ""
+        about = ", ".join(detail for detail in (rank, finding.host) if detail)
         click.echo(
-            printable(f"  {where}" + (f" ({about})" if about else "") + (f": {found.text}" if found.text else ""))
+            printable(
+                f"  {position}" + (f" ({about})" if about else "") + (f": {finding.text}" if finding.text else "")
+            )
         )
 
 

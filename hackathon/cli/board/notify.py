@@ -39,11 +39,11 @@ def command() -> None:
 def show(as_json: bool) -> None:
     from hackathon.notify.webhook import address_file, host_of, read_address
 
-    found = read_address()
+    address = read_address()
     if as_json:
-        echo_json({"on": found is not None, "host": host_of(found[0]) if found else None})
-    elif found:
-        click.echo(message("notify.is_on", host=host_of(found[0]), path=address_file()))
+        echo_json({"on": address is not None, "host": host_of(address[0]) if address else None})
+    elif address:
+        click.echo(message("notify.is_on", host=host_of(address[0]), path=address_file()))
     else:
         click.echo(message("notify.is_off"))
 
@@ -57,9 +57,9 @@ def set_address() -> None:
     else:
         text = sys.stdin.readline(4000)
     keep_address(text)
-    found = read_address()
-    assert found is not None
-    click.echo(message("notify.set", host=host_of(found[0])))
+    address = read_address()
+    assert address is not None
+    click.echo(message("notify.set", host=host_of(address[0])))
 
 
 @named("off", noun="notify")
@@ -115,16 +115,16 @@ def relay(
         return 0
     address, since = _address()
     sender = Relay(address, Sent(folder()), pages=pages)
-    told = ""
+    previous = ""
     while True:
         board = None if no_board else _board(shared)
         passed = sender.run_once(_runs(watched.look()), board, since=since, kinds=kinds)
         if once:
             _say(passed, as_json)
             return UNAVAILABLE if passed.waiting else 0
-        if passed.sent or passed.refused or passed.what != told:
+        if passed.sent or passed.refused or passed.what != previous:
             _say(passed, as_json)
-        told = passed.what
+        previous = passed.what
         time.sleep(max(every, min(passed.until - time.time(), 600.0)))
 
 
@@ -135,10 +135,10 @@ for _sub_verb in (show, set_address, off, test, relay):
 def _address() -> tuple[str, float]:
     from hackathon.notify.webhook import read_address
 
-    found = read_address()
-    if found is None:
+    address = read_address()
+    if address is None:
         raise RequestError("notify.off")
-    return found
+    return address
 
 
 class _Watched:
@@ -148,7 +148,7 @@ class _Watched:
         from hackathon.config.load import find_project
         from hackathon.config.trust import trusted_event
 
-        self._places = [runs_folder(each) for each in folders]
+        self._places = [runs_folder(folder) for folder in folders]
         self._event = None
         if not folders and find_project(Path.cwd()) is None:
             self._event = trusted_event(Path.cwd())
@@ -162,21 +162,21 @@ class _Watched:
 
         if self._event is None:
             return self._places
-        found, problems = find_projects(self._event.folder, self._event.record, ())
-        count = len(found), len({each.team for each in found if each.team})
+        projects, problems = find_projects(self._event.folder, self._event.record, ())
+        count = len(projects), len({project.team for project in projects if project.team})
         if count != self._told:
             self._told = count
             teams = len(self._event.record.teams)
-            said = message("notify.watching", projects=count[0], teams=count[1], all=teams)
-            for each in (said, *(f"{message('cli.warning')}: {problem}" for problem in problems)):
-                click.echo(printable(each), err=True)
-        return [each.path / "runs" for each in found]
+            summary = message("notify.watching", projects=count[0], teams=count[1], all=teams)
+            for line in (summary, *(f"{message('cli.warning')}: {problem}" for problem in problems)):
+                click.echo(printable(line), err=True)
+        return [project.path / "runs" for project in projects]
 
 
-def _runs(places: list[Path]) -> "list[RunDirectory]":
+def _runs(folders: list[Path]) -> "list[RunDirectory]":
     from hackathon.runs.directory import find_runs
 
-    return [run for place in places for run in find_runs(place)]
+    return [run for folder in folders for run in find_runs(folder)]
 
 
 def _board(shared: Path | None) -> "Board | None":
@@ -193,17 +193,17 @@ def _board(shared: Path | None) -> "Board | None":
         return None
 
 
-def _show_payloads(places: list[Path], board: "Board | None", kinds: tuple[str, ...], pages: str) -> None:
+def _show_payloads(folders: list[Path], board: "Board | None", kinds: tuple[str, ...], pages: str) -> None:
     """Print what would be sent now, and send and remember nothing."""
     from hackathon.notify.notify import messages_of
     from hackathon.notify.outbox import Sent, gather
     from hackathon.notify.webhook import folder, payload, read_address
 
-    found = read_address()
-    since = found[1] if found else 0.0
+    address = read_address()
+    since = address[1] if address else 0.0
     notices = [
         notice
-        for notice in gather(Sent(folder()), _runs(places), board, since=since)
+        for notice in gather(Sent(folder()), _runs(folders), board, since=since)
         if not kinds or notice.kind in kinds
     ]
     texts = messages_of(notices, board.people if board else None, pages)

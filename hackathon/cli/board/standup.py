@@ -46,7 +46,7 @@ def write(progress: str, goals: str, problems: str, solved: str, shared: Path | 
 
 
 def _template() -> str:
-    heads = [f"[{message(f'board.section_{each}')}]\n\n" for each in SECTIONS]
+    heads = [f"[{message(f'board.section_{section}')}]\n\n" for section in SECTIONS]
     return f"# {message('board.template_standup')}\n" + "".join(heads)
 
 
@@ -57,15 +57,15 @@ def parted(text: str) -> dict[str, str]:
     heads: dict[str, str] = {}
     for language in LANGUAGES:
         with speaking(language):
-            heads.update({f"[{message(f'board.section_{each}')}]": each for each in SECTIONS})
-    found: dict[str, list[str]] = {each: [] for each in SECTIONS}
+            heads.update({f"[{message(f'board.section_{section}')}]": section for section in SECTIONS})
+    sections: dict[str, list[str]] = {section: [] for section in SECTIONS}
     at = "progress"
     for line in text.splitlines():
         if line.strip() in heads:
             at = heads[line.strip()]
         else:
-            found[at].append(line)
-    return {name: "\n".join(lines).strip() for name, lines in found.items()}
+            sections[at].append(line)
+    return {name: "\n".join(lines).strip() for name, lines in sections.items()}
 
 
 @named("show", noun="standup")
@@ -105,10 +105,10 @@ def _echo_page(page: "Round", people: "People") -> None:
 
 def _echo_report(report: "StandupReport") -> None:
     click.echo(f"  {printable(report.name)}")
-    for each in SECTIONS:
-        lines = report.sections.get(each, "").splitlines()
+    for section in SECTIONS:
+        lines = report.sections.get(section, "").splitlines()
         if lines:
-            click.echo(f"    {message(f'board.section_{each}')}: {printable(lines[0])}")
+            click.echo(f"    {message(f'board.section_{section}')}: {printable(lines[0])}")
             for line in lines[1:]:
                 click.echo(f"      {printable(line)}")
 

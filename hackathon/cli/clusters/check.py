@@ -69,7 +69,9 @@ def _live(
         raise RequestError("clusters.other_machine", name=cluster.name, found=", ".join(q.name for q in machine.queues))
     compared = comparison.compare(cluster, written, machine)
     day = time.strftime("%Y-%m-%d")
-    title = message("clusters.asked", commands=", ".join(f"`{each}`" for each in comparison.commands_of(scheduler)))
+    title = message(
+        "clusters.asked", commands=", ".join(f"`{command}`" for command in comparison.commands_of(scheduler))
+    )
     text = path.read_text(encoding="utf-8")
     new = proposal.corrected(text, path, cluster.name, compared, title, day)
     patch = "".join(
@@ -77,13 +79,13 @@ def _live(
     )
     if output is not None:
         write_new(output, new)
-    wrong = [each for each in compared if each.verdict in comparison.CHANGES]
+    wrong = [row for row in compared if row.verdict in comparison.CHANGES]
     if as_json:
         value |= {
             "day": day,
             "values": [
-                {"key": each.key, "profile": each.profile, "machine": each.machine, "verdict": each.verdict}
-                for each in compared
+                {"key": row.key, "profile": row.profile, "machine": row.machine, "verdict": row.verdict}
+                for row in compared
             ],
             "nodes": _nodes_json(machine),
             "nodes_not_known": None if machine.nodes else machine.problem or message("clusters.nodes_not_told"),
@@ -116,8 +118,8 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
     echo_table(
         [message("clusters.value"), message("clusters.profile"), message("clusters.machine"), ""],
         [
-            [each.key, shown(each.profile), shown(each.machine), message(f"clusters.verdict_{each.verdict}")]
-            for each in compared
+            [row.key, shown(row.profile), shown(row.machine), message(f"clusters.verdict_{row.verdict}")]
+            for row in compared
         ],
     )
     if not machine.nodes:

@@ -19,17 +19,20 @@ def command(as_json: bool) -> None:
 
     entries, problems = profiles.list_clusters(folders_that_count(Path.cwd()))
     if as_json:
-        rows = [{"name": each.name, "title": localized(each.title), "scheduler": each.scheduler} for each in entries]
-        value = {"schema_version": 1, "clusters": rows, "problems": [str(each) for each in problems]}
+        rows = [
+            {"name": cluster.name, "title": localized(cluster.title), "scheduler": cluster.scheduler}
+            for cluster in entries
+        ]
+        value = {"schema_version": 1, "clusters": rows, "problems": [str(problem) for problem in problems]}
         echo_json(value, indent=None)
         return
     chosen = os.environ.get("HACKATHON_CLUSTER")
     echo_table(
         [message("cli.name"), message("cli.scheduler"), message("cli.title"), message("cli.queues")],
         [
-            [f"{each.name} *" if each.name == chosen else each.name, each.scheduler, localized(each.title),
-             " ".join(each.queues)]
-            for each in entries
+            [f"{cluster.name} *" if cluster.name == chosen else cluster.name, cluster.scheduler,
+             localized(cluster.title), " ".join(cluster.queues)]
+            for cluster in entries
         ],
     )  # fmt: skip
     for problem in problems:

@@ -37,9 +37,9 @@ GPU_SIZE = "1GiB"
 @click.option("-p", "--parameter", type=Assignment(), multiple=True, help=message("help.option_parameter"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    name: str, nodes: tuple[int, ...], parameter: tuple[tuple[str, str], ...], as_json: bool, **asked: Any
+    name: str, nodes: tuple[int, ...], parameter: tuple[tuple[str, str], ...], as_json: bool, **values: Any
 ) -> None:
-    measure(name, nodes, Options(parameters=dict(parameter), **asked), as_json)
+    measure(name, nodes, Options(parameters=dict(parameter), **values), as_json)
 
 
 def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -> None:
@@ -81,20 +81,20 @@ def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
     from hackathon.jobs.resolve import resolve
 
     alone = sources.cluster.starter == "local"
-    found = []
+    requests = []
     for nodes in sorted(set(counts)) or ([1] if alone else [1, 2]):
         request = resolve(replace(sources, options=replace(sources.options, nodes=nodes)))
         if alone and not request.gpus_per_node and sources.options.processes_per_node is None:
             # a core for each process would measure how they get in each other's way
             request = resolve(replace(sources, options=replace(sources.options, nodes=nodes, processes_per_node=2)))
         queue = sources.cluster.queues.get(request.queue or "")
-        given = queue is None or queue.min_nodes <= nodes <= (queue.nodes or nodes)
-        if counts or (given and request.processes > 1):
-            found.append(_with_sizes(request, sources, nodes))
-    lonely = [request for request in found if request.processes < 2]
-    if lonely or not found:
+        possible = queue is None or queue.min_nodes <= nodes <= (queue.nodes or nodes)
+        if counts or (possible and request.processes > 1):
+            requests.append(_with_sizes(request, sources, nodes))
+    lonely = [request for request in requests if request.processes < 2]
+    if lonely or not requests:
         raise RequestError("cli.measure_alone", cluster=sources.cluster.name)
-    return found
+    return requests
 
 
 def _with_sizes(request: "Request", sources: "Sources", nodes: int) -> "Request":
@@ -119,14 +119,14 @@ def show(entries: Sequence[dict[str, Any]]) -> None:
 
     rows = [
         [
-            str(each["nodes"]), str(each["processes"]), str(each.get("backend", "")), str(operation),
-            number(value(found["fits"].get("small", {}).get("alpha_us"))),
-            number(value(found["fits"].get("large", {}).get("beta_gb_s"))),
-            number(value(found.get("busbw_gb_s"))),
-            str(each.get("date", ""))[:10], str(each.get("run", ""))[-8:],
+            str(entry["nodes"]), str(entry["processes"]), str(entry.get("backend", "")), str(operation),
+            number(value(timing["fits"].get("small", {}).get("alpha_us"))),
+            number(value(timing["fits"].get("large", {}).get("beta_gb_s"))),
+            number(value(timing.get("busbw_gb_s"))),
+            str(entry.get("date", ""))[:10], str(entry.get("run", ""))[-8:],
         ]
-        for each in entries
-        for operation, found in each["operations"].items()
+        for entry in entries
+        for operation, timing in entry["operations"].items()
     ]  # fmt: skip
     head = [message(f"cli.{key}") for key in ("nodes", "processes", "backend", "operation")]
     echo_table([*head, "α [µs]", "B [GB/s]", message("cli.bus"), message("cli.date"), message("cli.run")], rows)

@@ -38,7 +38,7 @@ NOT_KNOWN = "?"
 @click.option("-o", "--output", metavar="FILE", type=FILE, help=message("help.option_new_output"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    name: str, scheduler: str | None, silent: bool, yes: bool, output: Path | None, as_json: bool, **given: Any
+    name: str, scheduler: str | None, silent: bool, yes: bool, output: Path | None, as_json: bool, **settings: Any
 ) -> None:
     import time
 
@@ -53,9 +53,9 @@ def command(
         raise RequestError("clusters.exists", file=path)
     asking = sys.stdin.isatty() and not yes and not as_json
     chosen = scheduler or _scheduler(asking)
-    spoken = registry.load(chosen, dict(given["dialect"]))
-    machine = None if silent or spoken.dialect.this_machine else _machine(chosen, dict(given["dialect"]))
-    answers = _answers(chosen, given, machine, asking)
+    spoken = registry.load(chosen, dict(settings["dialect"]))
+    machine = None if silent or spoken.dialect.this_machine else _machine(chosen, dict(settings["dialect"]))
+    answers = _answers(chosen, settings, machine, asking)
     text = draft(name, answers, machine, commands_of(spoken), time.strftime("%Y-%m-%d"))
     cluster = load.read_cluster(text.encode(), path, name, registry.dialect_type)
     write_new(path, text)
@@ -120,11 +120,16 @@ def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
     return machine
 
 
-def _answers(scheduler: str, given: dict[str, Any], machine: "Machine | None", asking: bool) -> "ProfileAnswers":
+def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None", asking: bool) -> "ProfileAnswers":
     from hackathon.schedulers.profile_draft import ProfileAnswers, likely_starter, open_questions
 
-    title, gpus, ranks, starter = given["title"], given["gpus"], given["processes_per_node"], given["starter"]
-    dialect, environment = dict(given["dialect"]), list(given["environment"])
+    title, gpus, ranks, starter = (
+        settings["title"],
+        settings["gpus"],
+        settings["processes_per_node"],
+        settings["starter"],
+    )
+    dialect, environment = dict(settings["dialect"]), list(settings["environment"])
     if asking:
         click.echo(message("clusters.ask_intro"), err=True)
         title = title or _ask("title", str)
@@ -135,9 +140,11 @@ def _answers(scheduler: str, given: dict[str, Any], machine: "Machine | None", a
             gpus = _ask("gpus", int)
         ranks = ranks or _ask("ranks", int)
         starter = starter or _ask("starter", str, likely=likely_starter(scheduler))
-        while not given["environment"] and (line := _ask("environment", str)):
+        while not settings["environment"] and (line := _ask("environment", str)):
             environment.append(line)
-    return ProfileAnswers(scheduler, title, gpus, ranks, starter, dialect, tuple(environment), tuple(given["visible"]))
+    return ProfileAnswers(
+        scheduler, title, gpus, ranks, starter, dialect, tuple(environment), tuple(settings["visible"])
+    )
 
 
 def _values(scheduler: str, key: str) -> str:
@@ -163,5 +170,5 @@ def _ask(question: str, kind: Callable[[str], Any], **values: object) -> Any:
         except ValueError:
             raise click.UsageError(message("clusters.not_a_number", text=text)) from None
 
-    shown = message(f"clusters.ask_{question}", **values)
-    return click.prompt(shown, default="", show_default=False, value_proc=read, err=True)
+    prompt = message(f"clusters.ask_{question}", **values)
+    return click.prompt(prompt, default="", show_default=False, value_proc=read, err=True)

@@ -36,8 +36,8 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
     if as_json:
         value: dict[str, Any] = {"schema_version": 1, **asdict(cluster), "measured": measured(cluster.name)}
         value["values"] = [
-            {"key": each.key, "value": each.value, "sources": each.sources, "unverified": each.unverified}
-            for each in values
+            {"key": cited.key, "value": cited.value, "sources": cited.sources, "unverified": cited.unverified}
+            for cited in values
         ]
         if live:
             value["live"] = [asdict(queue) for queue in _ask(cluster)]
@@ -50,11 +50,11 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
         _echo_shape(cluster)
     if cluster.unverified:
         click.echo(message("cli.question_mark"), err=True)
-    if found := measured(cluster.name):
+    if measurements := measured(cluster.name):
         from hackathon.cli.clusters.measure import show
 
         click.echo()
-        show(found)
+        show(measurements)
     if live:
         click.echo()
         _echo_live(_ask(cluster))
@@ -68,9 +68,9 @@ def echo_evidence(cluster: "Cluster", values: "Sequence[CitedValue]") -> None:
     echo_table(
         [message("clusters.value"), "", message("clusters.source")],
         [
-            [each.key, f"{inline(each.value)} ?" if each.unverified else inline(each.value),
-             ", ".join(f"{name} {cluster.sources[name].date}" for name in each.sources) or "–"]
-            for each in values
+            [cited.key, f"{inline(cited.value)} ?" if cited.unverified else inline(cited.value),
+             ", ".join(f"{name} {cluster.sources[name].date}" for name in cited.sources) or "–"]
+            for cited in values
         ],
     )  # fmt: skip
     if cluster.sources:

@@ -29,22 +29,22 @@ def command(folder: Path | None, live: bool, as_json: bool) -> int:
     from hackathon.event.checks import look
     from hackathon.readiness.collected import event_readiness
 
-    place = event_folder(folder)
-    event, troubles = look(place, live=live)
-    counts = {level: sum(1 for each in troubles if each.level == level) for level in LEVELS}
-    ready = event_readiness(event, place)
+    path = event_folder(folder)
+    event, troubles = look(path, live=live)
+    counts = {level: sum(1 for trouble in troubles if trouble.level == level) for level in LEVELS}
+    ready = event_readiness(event, path)
     if as_json:
-        _echo_json(place, troubles, counts, ready)
+        _echo_json(path, troubles, counts, ready)
         return FAILED if counts["error"] else 0
     click.echo(
         printable(
-            message("event_check.looked_at", title=localized(event.title), file=place / "hackathon.yaml",
+            message("event_check.looked_at", title=localized(event.title), file=path / "hackathon.yaml",
                     teams=len(event.teams), tutors=len(event.tutors))
         )
     )  # fmt: skip
     alike: dict[tuple[str, str], list[Trouble]] = {}
-    for each in troubles:
-        alike.setdefault((each.level, each.id), []).append(each)
+    for trouble in troubles:
+        alike.setdefault((trouble.level, trouble.id), []).append(trouble)
     for group in alike.values():
         _echo_alike(group)
     if not troubles:
@@ -74,26 +74,26 @@ def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
 def _echo_alike(troubles: "list[Trouble]") -> None:
     """Print troubles of one kind, and what to do about them once where it is the same."""
     click.echo()
-    for number, each in enumerate(troubles):
-        level = click.style(message(f"event_check.level_{each.level}"), fg=COLORS[each.level])
-        where = f"{each.where}: " if each.where else ""
-        click.echo(f"{level}: {where}{each.what}")
+    for number, trouble in enumerate(troubles):
+        level = click.style(message(f"event_check.level_{trouble.level}"), fg=COLORS[trouble.level])
+        prefix = f"{trouble.where}: " if trouble.where else ""
+        click.echo(f"{level}: {prefix}{trouble.what}")
         following = troubles[number + 1].remedy if number + 1 < len(troubles) else ""
-        if each.remedy and each.remedy != following:
-            click.echo(f"  → {each.remedy}")
+        if trouble.remedy and trouble.remedy != following:
+            click.echo(f"  → {trouble.remedy}")
 
 
 def _echo_json(
-    place: Path, troubles: "list[Trouble]", counts: dict[str, int], ready: "dict[str, TeamReadiness]"
+    path: Path, troubles: "list[Trouble]", counts: dict[str, int], ready: "dict[str, TeamReadiness]"
 ) -> None:
     value = {
-        "event": str(place),
+        "event": str(path),
         "counts": counts,
         "troubles": [
-            {"level": each.level, "id": each.id, "team": each.team, "what": each.what, "where": each.where,
-             "remedy": each.remedy}
-            for each in troubles
+            {"level": trouble.level, "id": trouble.id, "team": trouble.team, "what": trouble.what,
+             "where": trouble.where, "remedy": trouble.remedy}
+            for trouble in troubles
         ],
-        "ready": [each.to_json() for each in ready.values()],
+        "ready": [readiness.to_json() for readiness in ready.values()],
     }  # fmt: skip
     echo_json(value)

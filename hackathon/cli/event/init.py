@@ -42,7 +42,7 @@ def command(
     dry: bool,
     script: Path | None,
     as_json: bool,
-    **given: Any,
+    **values: Any,
 ) -> int:
     from hackathon.config.load import EVENT_FILE
     from hackathon.event import directories as making
@@ -53,31 +53,31 @@ def command(
     folder = folder.absolute()
     path = folder / EVENT_FILE
     teams = _table(table, source or path) if table else None
-    asked = False
+    interactive = False
     if path.exists():
-        if source or any(given.values()):
+        if source or any(values.values()):
             raise RequestError("event.exists", file=path)
         text, news = added(path, teams)
     elif source:
-        if any(given.values()):
+        if any(values.values()):
             raise RequestError("event.from_alone")
         text, news = copied(source, teams)
     else:
-        asked = not any(given.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
-        text, news = drafted(_asked(folder, teams) if asked else _draft(folder, given, teams))
-    if teams and (kept := left_as_written(text, source or path, teams.teams)):
-        told = message("event.teams_kept", names=", ".join(printable(name) for name in kept))
-        click.echo(f"{message('cli.warning')}: {told}", err=True)
-    _say_file(path, text, news, dry=dry, shown=asked or (dry and not as_json))
-    if asked and not dry and not click.confirm(message("event.ask_write", file=path), default=True, err=True):
+        interactive = not any(values.values()) and not as_json and sys.stdin.isatty() and sys.stderr.isatty()
+        text, news = drafted(_asked(folder, teams) if interactive else _draft(folder, values, teams))
+    if teams and (unchanged := left_as_written(text, source or path, teams.teams)):
+        warning = message("event.teams_kept", names=", ".join(printable(name) for name in unchanged))
+        click.echo(f"{message('cli.warning')}: {warning}", err=True)
+    _say_file(path, text, news, dry=dry, preview=interactive or (dry and not as_json))
+    if interactive and not dry and not click.confirm(message("event.ask_write", file=path), default=True, err=True):
         return 0
     owner = making.owner_of(folder)
     if not dry and news:
-        there = path.exists()
+        existed = path.exists()
         write_event(path, text, owner)
         if not as_json:
             names = ", ".join(printable(name) for name in news)
-            click.echo(message("event.teams_added", names=names) if there else message("cli.made", file=path))
+            click.echo(message("event.teams_added", names=names) if existed else message("cli.made", file=path))
     outcome = making.make_event(text, folder, owner, dry=dry)
     if script is not None and outcome.commands and not dry:
         write_script(script, outcome.commands)
@@ -102,23 +102,23 @@ def _table(path: Path, event_file: Path) -> "ParticipantTable":
     return table
 
 
-def _draft(folder: Path, given: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
+def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
     """Return what the options say, with defaults for the rest."""
     from hackathon.event.draft import Draft
     from hackathon.schedulers.profiles import load_cluster
 
-    if given["cluster"]:
-        load_cluster(given["cluster"], [folder])
-    elif given["queue"]:
+    if values["cluster"]:
+        load_cluster(values["cluster"], [folder])
+    elif values["queue"]:
         raise RequestError("event.queue_alone")
     return Draft(
-        given["title"] or folder.name or message("event.default_title"),
-        tuple(given["dates"]),
-        given["place"] or "",
-        given["cluster"] or "",
-        given["queue"] or "",
+        values["title"] or folder.name or message("event.default_title"),
+        tuple(values["dates"]),
+        values["place"] or "",
+        values["cluster"] or "",
+        values["queue"] or "",
         teams=table.teams if table else (),
-        tutors=tuple(given["tutors"]),
+        tutors=tuple(values["tutors"]),
     )
 
 
@@ -156,7 +156,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
     click.echo(message("event.ask_begin"), err=True)
     title = ask("title", folder.name or message("event.default_title"))
     days = ask("dates", "", dates)
-    place = ask("place")
+    venue = ask("place")
     name = ask("cluster", "", cluster)
     queue = ask("queue", _usual_queue(load_cluster(name, [folder]))) if name else ""
     teams = table.teams if table else ()
@@ -164,7 +164,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
         count = ask("teams", 8, click.IntRange(0, 200))
         teams = tuple(Team(message("event.team_number", number=number + 1)) for number in range(count))
     tutors = tuple(words(ask("tutors")))
-    return Draft(title, days, place, name, queue, teams=teams, tutors=tutors)
+    return Draft(title, days, venue, name, queue, teams=teams, tutors=tutors)
 
 
 def _usual_queue(cluster: "Cluster") -> str:
@@ -172,10 +172,10 @@ def _usual_queue(cluster: "Cluster") -> str:
     return cluster.queue or next(iter(cluster.queues), "")
 
 
-def _say_file(path: Path, text: str, news: list[str], *, dry: bool, shown: bool) -> None:
+def _say_file(path: Path, text: str, news: list[str], *, dry: bool, preview: bool) -> None:
     if not news:
         return
-    if shown:
+    if preview:
         click.echo(message("event.would_write", file=path), err=True)
         click.echo(printable(text, kept="\n"), nl=False, err=not dry)
 
@@ -184,7 +184,7 @@ def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: boo
     from hackathon.cli.show import echo_table
 
     heads = [message(f"event.head_{head}") for head in ("folder", "mode", "owner", "state")]
-    echo_table(heads, [_row(each, folder) for each in outcome.folders])
+    echo_table(heads, [_row(directory, folder) for directory in outcome.folders])
     for identifier, values in outcome.notes:
         text = message(identifier, **{name: printable(str(value)) for name, value in values.items()})
         click.echo(f"{message('cli.warning')}: {text}", err=True)
@@ -201,19 +201,19 @@ def _say(folder: Path, outcome: "DirectoriesMade", script: Path | None, dry: boo
     click.echo(message("event.nothing_done" if dry else "event.next", folder=folder), err=True)
 
 
-def _row(made: "Made", folder: Path) -> list[str]:
+def _row(directory: "Made", folder: Path) -> list[str]:
     import stat
 
     from hackathon.access.permissions import group_name, user_name
 
-    wanted, found = made.wanted, made.found
-    path = wanted.path.relative_to(folder) if wanted.path.is_relative_to(folder) else wanted.path
-    state = message(f"event.state_{made.state}") + (f": {made.why}" if made.why else "")
-    if found is None:
-        owner = user_name(wanted.owner) + (f":{group_name(wanted.group)}" if wanted.group is not None else "")
-        return [f"{path}/", stat.filemode(stat.S_IFDIR | wanted.mode) + ("+" if wanted.acl else ""), owner, state]
-    mode = stat.filemode(found.st_mode) + ("+" if wanted.acl else "")
-    return [f"{path}/", mode, f"{user_name(found.st_uid)}:{group_name(found.st_gid)}", state]
+    plan, status = directory.wanted, directory.found
+    path = plan.path.relative_to(folder) if plan.path.is_relative_to(folder) else plan.path
+    state = message(f"event.state_{directory.state}") + (f": {directory.why}" if directory.why else "")
+    if status is None:
+        owner = user_name(plan.owner) + (f":{group_name(plan.group)}" if plan.group is not None else "")
+        return [f"{path}/", stat.filemode(stat.S_IFDIR | plan.mode) + ("+" if plan.acl else ""), owner, state]
+    mode = stat.filemode(status.st_mode) + ("+" if plan.acl else "")
+    return [f"{path}/", mode, f"{user_name(status.st_uid)}:{group_name(status.st_gid)}", state]
 
 
 def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: bool) -> None:
@@ -221,10 +221,10 @@ def _echo_json(path: Path, news: list[str], outcome: "DirectoriesMade", dry: boo
 
     folders = [
         {
-            "path": str(each.wanted.path), "what": each.wanted.what, "team": each.wanted.team, "state": each.state,
-            "why": each.why, "mode": f"{stat.S_IMODE(each.found.st_mode if each.found else each.wanted.mode):o}",
+            "path": str(entry.wanted.path), "what": entry.wanted.what, "team": entry.wanted.team, "state": entry.state,
+            "why": entry.why, "mode": f"{stat.S_IMODE(entry.found.st_mode if entry.found else entry.wanted.mode):o}",
         }
-        for each in outcome.folders
+        for entry in outcome.folders
     ]  # fmt: skip
     notes = [
         {"id": identifier.partition(".")[2], "text": message(identifier, **values)}

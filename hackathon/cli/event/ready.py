@@ -41,7 +41,7 @@ def command(
     shared: Path | None,
     foreign: "Foreign",
     as_json: bool,
-    **asked: Any,
+    **values: Any,
 ) -> None:
     from hackathon.board.directory import find_people
     from hackathon.cli.budget import admit
@@ -52,39 +52,39 @@ def command(
     from hackathon.readiness.situation import situation, wanted_by
     from hackathon.text.errors import HackathonError
 
-    sources = find_sources(target, Options(**asked), foreign=foreign)
+    sources = find_sources(target, Options(**values), foreign=foreign)
     board, why = _board(shared, sources.runs.parent)
     event = find_people(board.place, sources.runs.parent) if board is not None else None
-    wanted = wanted_by(sources)
+    request = wanted_by(sources)
     job = refused = None
     if not no_job:
         try:
-            outcomes = submit_probe(replace(sources, event=sources.event or event), wanted[1], admit)
+            outcomes = submit_probe(replace(sources, event=sources.event or event), request[1], admit)
             if outcomes.failure is not None:
                 raise outcomes.failure
             job = outcomes[0].run
             _await(job)
         except HackathonError as error:
             refused = error
-    seen = situation(sources, event=event, job=job, refused=refused, wanted=wanted)
-    found = items(seen)
+    state = situation(sources, event=event, job=job, refused=refused, wanted=request)
+    checklist = items(state)
     if not as_json:
-        _echo(seen, found)
+        _echo(state, checklist)
     posted = failure = None
     if board is not None and not no_post:
         try:
-            posted = post(board, seen, found).entry.id
+            posted = post(board, state, checklist).entry.id
         except HackathonError as error:
             failure, why = error, error.message
     if as_json:
-        _echo_json(seen, found, posted, why)
+        _echo_json(state, checklist, posted, why)
     elif posted is not None:
         click.echo(message("ready.posted", id=posted), err=True)
     elif not no_post and failure is None:
         click.echo(f"{message('cli.warning')}: {message('ready.not_posted', why=printable(why))}", err=True)
     if failure is not None:
         raise failure
-    if not all(item.ok for item in found):
+    if not all(item.ok for item in checklist):
         raise click.exceptions.Exit(1)
 
 
@@ -108,34 +108,34 @@ def _await(run: "RunDirectory") -> None:
     wait([run])
 
 
-def _echo(seen: "Situation", found: "Sequence[ChecklistItem]") -> None:
-    values = {"project": seen.project, "cluster": seen.sources.cluster.name}
-    if seen.team is not None:
-        head = message("ready.title_team", team=seen.team.name, **values)
+def _echo(state: "Situation", checklist: "Sequence[ChecklistItem]") -> None:
+    values = {"project": state.project, "cluster": state.sources.cluster.name}
+    if state.team is not None:
+        head = message("ready.title_team", team=state.team.name, **values)
     else:
         head = message("ready.title", **values)
     click.echo(click.style(printable(head), bold=True))
     plain = bool(os.environ.get("NO_COLOR")) or not encodes("✓✗→–")
-    for item in found:
+    for item in checklist:
         mark, word, color = MARKS[item.ok]
-        shown = f"[{message(f'ready.state_{word}')}]" if plain else click.style(mark, fg=color)
-        click.echo(f"{shown} {message(f'ready.item_{item.name}')}: {printable(item.evidence)}")
+        label = f"[{message(f'ready.state_{word}')}]" if plain else click.style(mark, fg=color)
+        click.echo(f"{label} {message(f'ready.item_{item.name}')}: {printable(item.evidence)}")
         if item.remedy:
             click.echo(f"    {'->' if plain else '→'} {printable(item.remedy)}")
-    left = sum(not item.ok for item in found)
-    click.echo(message("ready.some_left", count=left, total=len(found)) if left else message("ready.all_good"))
+    left = sum(not item.ok for item in checklist)
+    click.echo(message("ready.some_left", count=left, total=len(checklist)) if left else message("ready.all_good"))
 
 
-def _echo_json(seen: "Situation", found: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:
+def _echo_json(state: "Situation", checklist: "Sequence[ChecklistItem]", posted: str | None, why: str) -> None:
     value = {
-        "account": seen.account.user,
-        "team": seen.team.name if seen.team else None,
-        "project": str(seen.project),
-        "cluster": seen.sources.cluster.name,
-        "ready": all(item.ok for item in found),
+        "account": state.account.user,
+        "team": state.team.name if state.team else None,
+        "project": str(state.project),
+        "cluster": state.sources.cluster.name,
+        "ready": all(item.ok for item in checklist),
         "items": [
             {"name": item.name, "ok": item.ok, "evidence": item.evidence, "remedy": item.remedy, "facts": item.facts}
-            for item in found
+            for item in checklist
         ],
         "posted": posted,
         "not_posted": why or None,

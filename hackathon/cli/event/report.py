@@ -30,21 +30,21 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     from hackathon.web.views.published_surveys import published, too_like, unfinished, unreadable
 
     start = (folder or Path.cwd()).absolute()
-    place = find_event(start)
-    if place is None:
+    event_folder = find_event(start)
+    if event_folder is None:
         raise RequestError("report.no_event", folder=start)
-    event = load_event(place)
-    source = without_hidden(gather(place, event, ask=not no_ask))
-    surveys, used = published(source), usage(event, place, ask=not no_ask)
+    event = load_event(event_folder)
+    source = without_hidden(gather(event_folder, event, ask=not no_ask))
+    surveys, used = published(source), usage(event, event_folder, ask=not no_ask)
     languages = _languages(list(event.languages))
     files, troubles = report_files(source, languages, surveys=surveys, usage=used, title=title)
     missing = remarks(source, surveys, report_view(source, surveys, usage=used, title=title))
     if event.publish.surveys:
-        missing += [message("report.remark_open", survey=name) for name in unfinished(place)]
-        missing += [message("report.remark_unreadable", survey=name) for name in unreadable(place)]
-        apart = too_like(place)
+        missing += [message("report.remark_open", survey=name) for name in unfinished(event_folder)]
+        missing += [message("report.remark_unreadable", survey=name) for name in unreadable(event_folder)]
+        apart = too_like(event_folder)
         missing += [message("report.remark_too_like", survey=name, other=other) for name, other in apart.items()]
-    target = (directory or place).absolute()
+    target = (directory or event_folder).absolute()
     write_together(target, files, force=force)
     for problem in dict.fromkeys([*source.problems, *used.problems, *troubles]):
         click.echo(f"{message('cli.warning')}: {printable(problem)}", err=True)
@@ -57,10 +57,10 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
     click.echo(message("report.next_complete" if missing else "report.next"), err=True)
 
 
-def _languages(known: list[str]) -> list[str]:
+def _languages(languages: list[str]) -> list[str]:
     """Return the languages of the report: the one that this command was asked for, else those of the event."""
     from click.core import ParameterSource
 
     context = click.get_current_context()
-    asked = context.get_parameter_source("lang") == ParameterSource.COMMANDLINE
-    return [language()] if asked or not known else list(dict.fromkeys(known))
+    explicit = context.get_parameter_source("lang") == ParameterSource.COMMANDLINE
+    return [language()] if explicit or not languages else list(dict.fromkeys(languages))

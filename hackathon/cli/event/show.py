@@ -48,17 +48,17 @@ def command(folder: Path | None, knows: str | None, as_json: bool) -> int:
     return 0
 
 
-def event_folder(given: Path | None) -> Path:
+def event_folder(folder: Path | None) -> Path:
     """Return the folder of an event: as given, else the one that the current folder is in.
 
     Raises RequestError when there is none.
     """
     from hackathon.config.load import EVENT_FILE, find_event
 
-    found = find_event(given if given is not None else Path.cwd())
-    if found is None or (given is not None and found != given.absolute()):
-        raise RequestError("event.no_event", folder=given or Path.cwd(), file=EVENT_FILE)
-    return found
+    root = find_event(folder if folder is not None else Path.cwd())
+    if root is None or (folder is not None and root != folder.absolute()):
+        raise RequestError("event.no_event", folder=folder or Path.cwd(), file=EVENT_FILE)
+    return root
 
 
 def _title(event: "Event") -> None:
@@ -117,8 +117,12 @@ def _when(slot: "Slot") -> str:
 
 
 def _span(minutes: int) -> str:
-    hours, rest = divmod(minutes, 60)
-    return message("event.hours", hours=hours, minutes=rest) if hours else message("event.minutes", minutes=rest)
+    hours, minutes_left = divmod(minutes, 60)
+    return (
+        message("event.hours", hours=hours, minutes=minutes_left)
+        if hours
+        else message("event.minutes", minutes=minutes_left)
+    )
 
 
 def _schedule(by_day: "list[Day]") -> None:
@@ -191,18 +195,18 @@ def _experts(event: "Event", word: str, as_json: bool) -> int:
     """Show who knows about something; exit code 1 when nobody does."""
     from hackathon.event.participation import who_knows
 
-    found = who_knows(event, word)
+    tutors = who_knows(event, word)
     if as_json:
         from dataclasses import asdict
 
-        echo_json({"tutors": [asdict(tutor) for tutor in found]})
-    elif found:
-        _tutors(event, found)
+        echo_json({"tutors": [asdict(tutor) for tutor in tutors]})
+    elif tutors:
+        _tutors(event, tutors)
     else:
-        known = message("event.list").join(dict.fromkeys(each for tutor in event.tutors for each in tutor.knows))
-        key = "event.nobody_knows" if known else "event.knowledge_not_told"
-        click.echo(printable(message(key, word=word, known=known)), err=True)
-    return 0 if found else 1
+        topics = message("event.list").join(dict.fromkeys(topic for tutor in event.tutors for topic in tutor.knows))
+        key = "event.nobody_knows" if topics else "event.knowledge_not_told"
+        click.echo(printable(message(key, word=word, known=topics)), err=True)
+    return 0 if tutors else 1
 
 
 def _echo_json(event: "Event", by_day: "list[Day]", moment: "Now") -> None:

@@ -36,16 +36,16 @@ def command(
     if event_folder is None:
         raise RequestError("usage.no_event", folder=start)
     begin, end = _moment("since", since), _moment("until", until)
-    found = usage(load_event(event_folder), event_folder, ask=ask, since=begin, until=end)
-    for text in found.problems:
+    totals = usage(load_event(event_folder), event_folder, ask=ask, since=begin, until=end)
+    for text in totals.problems:
         click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
     if target is not None:
-        _write(target, csv_text(found, by))
+        _write(target, csv_text(totals, by))
     if as_json:
-        echo_json(to_json(found, by))
+        echo_json(to_json(totals, by))
     elif target is None:
-        echo_table(*table(found, by))
-        for text in notes(found):
+        echo_table(*table(totals, by))
+        for text in notes(totals):
             click.echo(printable(text), err=True)
 
 

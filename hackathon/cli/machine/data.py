@@ -39,8 +39,8 @@ def fetch(target: str | None, foreign: "Foreign", again: bool) -> None:
             continue
         click.echo(message("data.fetched", name=entry.name, size=format_size(data.size(entry, folder))))
         if entry.sha256 is None:
-            found = (record_of(folder, entry.name) or {}).get("found_sha256")
-            click.echo(message("data.no_sum", name=entry.name, found=found), err=True)
+            checksum = (record_of(folder, entry.name) or {}).get("found_sha256")
+            click.echo(message("data.no_sum", name=entry.name, found=checksum), err=True)
 
 
 @named("check", noun="data")
@@ -52,11 +52,11 @@ def check(target: str | None, foreign: "Foreign") -> None:
     entries, folder = _wanted(target, foreign)
     count = 0
     for entry in entries:
-        found = data.problems(entry, folder)
-        count += len(found)
-        for key, name in found:
+        problems = data.problems(entry, folder)
+        count += len(problems)
+        for key, name in problems:
             click.echo(message(key, name=name))
-        if not found:
+        if not problems:
             click.echo(message("data.good", name=entry.name, size=format_size(data.size(entry, folder))))
     if count:
         raise HackathonError("data.bad", count=count)
@@ -65,8 +65,10 @@ def check(target: str | None, foreign: "Foreign") -> None:
 @named("stage", noun="data")
 @click.argument("target", required=False, metavar="[RECIPE|FOLDER]")
 @option_trust
-@click.option("--to", "place", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_stage_to"))
-def stage(target: str | None, foreign: "Foreign", place: Path | None) -> None:
+@click.option(
+    "--to", "directory", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_stage_to")
+)
+def stage(target: str | None, foreign: "Foreign", directory: Path | None) -> None:
     from dataclasses import asdict
 
     from hackathon.jobs.data import missing
@@ -76,9 +78,11 @@ def stage(target: str | None, foreign: "Foreign", place: Path | None) -> None:
     absent = missing(folder, [asdict(entry) for entry in entries])
     if absent:
         raise HackathonError("data.bad", count=len(absent))
-    if place is not None:
+    if directory is not None:
         chosen = [entry for entry in entries if entry.stage] or entries
-        data.stage(chosen, folder, place, lambda name: click.echo(message("data.staged", name=name, folder=place)))
+        data.stage(
+            chosen, folder, directory, lambda name: click.echo(message("data.staged", name=name, folder=directory))
+        )
         return
     for entry in entries:
         key = "data.stage_plan" if entry.stage else "data.stage_shared"
@@ -116,8 +120,8 @@ class _Progress:
         if now < self._next and done != total:
             return
         self._next = now + (0.5 if self._terminal else 10)
-        whole = format_size(total) if total is not None else "?"
-        text = message("data.progress", name=self._name, done=format_size(done), total=whole)
+        size = format_size(total) if total is not None else "?"
+        text = message("data.progress", name=self._name, done=format_size(done), total=size)
         if self._terminal:
             click.echo(f"\r\033[K{text}", err=True, nl=done == total)
         else:

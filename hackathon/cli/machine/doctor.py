@@ -58,13 +58,13 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
     if as_json:
         from dataclasses import asdict
 
-        echo_json({"cluster": cluster.name, "findings": [asdict(each) for each in findings]})  # fmt: skip
+        echo_json({"cluster": cluster.name, "findings": [asdict(finding) for finding in findings]})  # fmt: skip
     else:
         click.echo(message("cli.doctor_for", cluster=cluster.name, folder=runs))
         _show(findings)
         if problem is not None and sources is None:
             click.echo(message("cli.doctor_no_project"), err=True)
-    if any(each.level == "bad" for each in findings):
+    if any(finding.level == "bad" for finding in findings):
         raise click.exceptions.Exit(1)
 
 
@@ -89,11 +89,11 @@ def _scripts(cluster: "Cluster", folder: Path) -> "list[DoctorFinding]":
 def _show(findings: "Sequence[DoctorFinding]") -> None:
     from hackathon.cli.show import printable
 
-    for each in findings:
-        mark, color = MARKS[each.level]
-        click.echo(f"{click.style(mark, fg=color)} {each.about}: {printable(each.text)}")
-        if each.remedy:
-            click.echo(f"    → {printable(each.remedy)}")
+    for finding in findings:
+        mark, color = MARKS[finding.level]
+        click.echo(f"{click.style(mark, fg=color)} {finding.about}: {printable(finding.text)}")
+        if finding.remedy:
+            click.echo(f"    → {printable(finding.remedy)}")
 
 
 def _security(target: str | None, as_json: bool) -> None:
@@ -112,11 +112,11 @@ def _security(target: str | None, as_json: bool) -> None:
     if as_json:
         from dataclasses import asdict
 
-        value = {"schema_version": 1, "findings": [asdict(each) for each in findings]}
+        value = {"schema_version": 1, "findings": [asdict(finding) for finding in findings]}
         echo_json(value)
     else:
         _show(findings)
-    if any(each.level == "bad" for each in findings):
+    if any(finding.level == "bad" for finding in findings):
         raise click.exceptions.Exit(1)
 
 

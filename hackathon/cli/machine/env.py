@@ -30,7 +30,7 @@ def command() -> None:
 @click.option("--python", metavar="PYTHON", help=message("help.option_python"))
 @click.option("--locked", is_flag=True, help=message("help.option_locked"))
 @click.option("--again", is_flag=True, help=message("help.option_build_again"))
-@click.option("--on", "place", type=click.Choice(["login", "compute"]), default="login", help=message("help.option_on"))
+@click.option("--on", "node", type=click.Choice(["login", "compute"]), default="login", help=message("help.option_on"))
 @click.option("--dry-run", is_flag=True, help=message("help.option_env_dry_run"))
 @click.option("--wait", "waiting", is_flag=True, help=message("help.option_env_wait"))
 @click.option("--cluster", metavar="NAME", help=message("help.option_cluster"))
@@ -46,19 +46,19 @@ def create(
     python: str | None,
     locked: bool,
     again: bool,
-    place: str,
+    node: str,
     dry_run: bool,
     waiting: bool,
     foreign: "Foreign",
     as_json: bool,
-    **asked: Any,
+    **values: Any,
 ) -> None:
     from hackathon.jobs.environments import environments_folder
     from hackathon.jobs.sources import find_sources
     from hackathon.runs.environment.environments import LOCK, build, details
     from hackathon.runs.environment.install_plan import plan
 
-    sources = find_sources(target, Options(**asked), foreign=foreign)
+    sources = find_sources(target, Options(**values), foreign=foreign)
     recipe, cluster = sources.recipe, sources.cluster
     name = recipe.name if recipe else sources.name
     envs = environments_folder(os.environ, sources.runs.parent)
@@ -79,7 +79,7 @@ def create(
         for line in planned.lines:
             click.echo(line)
         return
-    if place == "compute":
+    if node == "compute":
         from os.path import abspath
 
         python = abspath(python) if python and "/" in python else python  # noqa: PTH100 — the job starts elsewhere
@@ -145,19 +145,25 @@ def list_all(as_json: bool) -> None:
     from hackathon.runs.environment.environments import list_environments
 
     envs = _folder()
-    found = list_environments(envs)
+    environments = list_environments(envs)
     if as_json:
-        echo_json({"folder": str(envs), "environments": found})
+        echo_json({"folder": str(envs), "environments": environments})
         return
-    if not found:
+    if not environments:
         click.echo(message("environments.none", folder=envs), err=True)
         return
-    heads = [message(f"environments.{each}") for each in ("variant", "packages", "built_at", "folder")]
+    heads = [message(f"environments.{column}") for column in ("variant", "packages", "built_at", "folder")]
     echo_table(
         [message("cli.name"), *heads],
         [
-            [each["name"], each["variant"], str(len(each["packages"])), str(each["built"]), each["path"]]
-            for each in found
+            [
+                environment["name"],
+                environment["variant"],
+                str(len(environment["packages"])),
+                str(environment["built"]),
+                environment["path"],
+            ]
+            for environment in environments
         ],
     )
 
@@ -169,20 +175,20 @@ def show(name: str, as_json: bool) -> None:
     from hackathon.runs.environment.environments import list_environments
 
     envs = _folder()
-    there = {Path(each["path"]).name: each for each in list_environments(envs)}
-    chosen = [each for folder, each in there.items() if name in (folder, each["name"])]
+    environments = {Path(environment["path"]).name: environment for environment in list_environments(envs)}
+    chosen = [environment for folder, environment in environments.items() if name in (folder, environment["name"])]
     if not chosen:
         raise RequestError("environments.unknown", name=name, folder=envs)
     if as_json:
         echo_json({"environments": chosen})
         return
-    for each in chosen:
-        click.echo(f"{each['path']} ({each['built']})")
+    for environment in chosen:
+        click.echo(f"{environment['path']} ({environment['built']})")
         click.echo(message("environments.made_by") + ":")
-        for line in each["commands"]:
+        for line in environment["commands"]:
             click.echo(f"  {line}")
-        click.echo(message("environments.packages") + f": {len(each['packages'])}")
-        for package, version in each["packages"].items():
+        click.echo(message("environments.packages") + f": {len(environment['packages'])}")
+        for package, version in environment["packages"].items():
             click.echo(f"  {package} {version}")
 
 

@@ -55,11 +55,11 @@ def _section(cluster: Cluster) -> Iterator[str]:
         yield from ("", "| queue | nodes | walltime | |", "|---|---|---|---|")
         for name, queue in cluster.queues.items():
             yield _queue(name, queue, sure)
-    others = [
+    remaining = [
         path for path in cluster.unverified if not re.fullmatch(r"node\..*|queues\..*|starter|mpi|environment", path)
     ]
-    if others:
-        yield from ("", f"Also not confirmed: {', '.join(f'`{path}`' for path in others)}.")
+    if remaining:
+        yield from ("", f"Also not confirmed: {', '.join(f'`{path}`' for path in remaining)}.")
     if cluster.sources:
         yield from ("", "| source | date | | values |", "|---|---|---|---|")
         yield from (_source(cluster, name) for name in cluster.sources)

@@ -26,8 +26,10 @@ def command(target: str, cluster: str | None, processes: int | None, note: str) 
 
     folder = runs_folder()
     project = load.load_project(folder.parent) if (folder.parent / "project.yaml").is_file() else None
-    kept = recorded(Path(target)) if Path(target).is_dir() else None
-    name = cluster or os.environ.get("HACKATHON_CLUSTER") or (kept and kept.cluster) or (project and project.cluster)
+    record = recorded(Path(target)) if Path(target).is_dir() else None
+    name = (
+        cluster or os.environ.get("HACKATHON_CLUSTER") or (record and record.cluster) or (project and project.cluster)
+    )
     name = name or load.load_user().cluster or likely_cluster()
     if name is None:
         raise RequestError("jobs.no_cluster")

@@ -34,17 +34,17 @@ def command(names: tuple[str, ...], yes: bool) -> None:
             continue
         try:
             try:
-                told = cancel(run, sure=yes)
+                cancelled = cancel(run, sure=yes)
             except HackathonError as error:
                 question = f"{error.message}. {message('cli.cancel_ask')}"
                 if error.id not in NOT_SURE or not sys.stdin.isatty() or not click.confirm(question, err=True):
                     raise
-                told = cancel(run, sure=True)
+                cancelled = cancel(run, sure=True)
         except HackathonError as error:
             show_error(error)
             worst = max(worst, error.exit_code)
             continue
-        click.echo(message("cli.cancelled" if told else "cli.cancel_ended", run=run.id))
+        click.echo(message("cli.cancelled" if cancelled else "cli.cancel_ended", run=run.id))
     if worst:
         raise click.exceptions.Exit(worst)
 

@@ -29,9 +29,9 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
     from hackathon.index.held_rules import HeldRules
     from hackathon.runs.states import ENDED
 
-    found = {}
+    findings = {}
     left, rules = DEAR_ONES, HeldRules()
-    for number, (run, state) in enumerate(sorted(failed, key=lambda each: each[0].id, reverse=True)):
+    for number, (run, state) in enumerate(sorted(failed, key=lambda pair: pair[0].id, reverse=True)):
         finding = kept(run)
         may = number < DIAGNOSED and state.state in ENDED and state.cause != "refused" and run.owned()
         if left and may and not looked_at(run):  # what is kept, if anything, is in another language
@@ -40,8 +40,8 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
             finding = cause_of(run, state, rules) or finding
             left -= not looked_at(run) or sum(run.files.sizes(("logs", "metrics"))) > MUCH
         if finding is not None:
-            found[run.id] = finding
-    return found
+            findings[run.id] = finding
+    return findings
 
 
 def cause_text(finding: "Finding | None", ended: str) -> str:

@@ -31,9 +31,11 @@ def command(failed: bool, sources: bool, names: tuple[str, ...], yes: bool) -> N
     project = runs_folder().parent
     going = _outputs(names)
     if failed or sources or not names:
-        others = candidates(project, failed=failed, sources=sources)
-        runs = [candidate.path for candidate in others if candidate.reason == "failed"]
-        going = [one for one in going if not any(one.path.is_relative_to(path) for path in runs)] + others
+        additions = candidates(project, failed=failed, sources=sources)
+        runs = [candidate.path for candidate in additions if candidate.reason == "failed"]
+        going = [
+            candidate for candidate in going if not any(candidate.path.is_relative_to(path) for path in runs)
+        ] + additions
     if going:
         _show(going, project)
     elif names:
@@ -93,13 +95,13 @@ def _show_kept(going: "Sequence[Candidate]", project: Path) -> None:
     """Say what programs wrote and is left alone."""
     from hackathon.runs.clean import kept_outputs
 
-    kept = kept_outputs(project, going)
-    if not kept:
+    outputs = kept_outputs(project, going)
+    if not outputs:
         return
-    size = format_size(sum(one.size for one in kept))
-    click.echo(message("outputs.kept", count=len(kept), size=size), err=True)
-    for one in kept[:KEPT_RUNS]:
-        text = message("outputs.kept_run", run=one.run.id, count=one.count, size=format_size(one.size))
+    size = format_size(sum(output.size for output in outputs))
+    click.echo(message("outputs.kept", count=len(outputs), size=size), err=True)
+    for output in outputs[:KEPT_RUNS]:
+        text = message("outputs.kept_run", run=output.run.id, count=output.count, size=format_size(output.size))
         click.echo(f"  {text}", err=True)
-    if len(kept) > KEPT_RUNS:
-        click.echo("  " + message("outputs.kept_more", count=len(kept) - KEPT_RUNS), err=True)
+    if len(outputs) > KEPT_RUNS:
+        click.echo("  " + message("outputs.kept_more", count=len(outputs) - KEPT_RUNS), err=True)

@@ -52,7 +52,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     _tell_closed(runs)
     board = board_if_any()
     if as_json:
-        _print_json(diagnoses, [post.to_json() for each in diagnoses for post in solved_before(each, board)])
+        _print_json(diagnoses, [post.to_json() for diagnosis in diagnoses for post in solved_before(diagnosis, board)])
         return
     if not diagnoses:
         click.echo(message("diagnosis.all_well"))
@@ -94,16 +94,16 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
             files.append(_spooled())
             names.append(target)
         elif _is_there(path):
-            found, others = runs_among([path])
-            runs |= {run.path: run for run in found}
-            files += others
-            names += [target for _ in others]
+            matches, paths = runs_among([path])
+            runs |= {run.path: run for run in matches}
+            files += paths
+            names += [target for _ in paths]
         elif path.is_absolute() or path.suffix in TEXT:
             raise RequestError("diagnosis.no_file", path=target)
         else:
             study = find_study(target, folder.parent, exact=False)
-            found = list(runs_of(study)) if study is not None else [find_run(target, folder)]
-            runs |= {run.path: run for run in found}
+            matches = list(runs_of(study)) if study is not None else [find_run(target, folder)]
+            runs |= {run.path: run for run in matches}
     return list(runs.values()), files, names
 
 
@@ -167,10 +167,10 @@ def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
     click.echo(message("diagnosis.more" if root else "diagnosis.more_unknown", run=run.id[-8:]), err=True)
 
 
-def cause_of(run: "RunDirectory", state: "RunStatus", held: "HeldRules | None" = None) -> "Finding | None":
+def cause_of(run: "RunDirectory", state: "RunStatus", cache: "HeldRules | None" = None) -> "Finding | None":
     """Return the cause of a run's failure and keep it in its folder; a run that cannot be read has none.
 
-    `held`: rules of earlier runs.
+    `cache`: rules of earlier runs.
     """
     from hackathon.diagnosis.cache import keep
     from hackathon.diagnosis.examine import diagnose_run
@@ -178,7 +178,7 @@ def cause_of(run: "RunDirectory", state: "RunStatus", held: "HeldRules | None" =
 
     try:
         folders = rule_folders(run.path)
-        diagnosis = diagnose_run(run, state, folders=folders, rules=held.of(folders) if held else None)
+        diagnosis = diagnose_run(run, state, folders=folders, rules=cache.of(folders) if cache else None)
     except (HackathonError, OSError) as error:
         click.echo(f"{message('cli.warning')}: {error}", err=True)
         return None
@@ -191,11 +191,11 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
     """Warn on stderr of files that could not be read and rules that took too long: a cause may be missing."""
     from hackathon.cli.show import printable
 
-    for each in diagnoses:
-        if each.unread:
-            text = message("diagnosis.unread", run=each.run, files=printable(", ".join(each.unread[:UNREAD])))
+    for diagnosis in diagnoses:
+        if diagnosis.unread:
+            text = message("diagnosis.unread", run=diagnosis.run, files=printable(", ".join(diagnosis.unread[:UNREAD])))
             click.echo(f"{message('cli.warning')}: {text}", err=True)
-    slow = {name for each in diagnoses for name in each.slow}
+    slow = {name for diagnosis in diagnoses for name in diagnosis.slow}
     if not slow:
         return
     from hackathon.config.load import find_rules
@@ -218,22 +218,22 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Ru
     from hackathon.runs.status import status
 
     pairs = list(zip(runs, status(runs), strict=True))
-    wanted, good = pairs, []
+    selected, good = pairs, []
     if len(pairs) > 1:
-        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda each: each[0].id)[
+        good = sorted((pair for pair in pairs if pair[1].state == "SUCCEEDED"), key=lambda pair: pair[0].id)[
             -MOST_RUNS:
         ]
-        wanted = [
+        selected = [
             (run, state) for run, state in pairs if state.state not in ("SUCCEEDED", "CREATED") and not state.open
         ]
-    shown = sorted(wanted, key=lambda each: each[0].id, reverse=True)[:MOST_RUNS] if single else wanted
-    found = []
-    for run, state in good + shown:
+    newest = sorted(selected, key=lambda pair: pair[0].id, reverse=True)[:MOST_RUNS] if single else selected
+    diagnoses = []
+    for run, state in good + newest:
         diagnosis = diagnose_run(run, state, rules=rules)
         if diagnosis.root is not None or state.state != "SUCCEEDED" or len(pairs) == 1:
             keep(run, diagnosis)
-            found.append(diagnosis)
-    return found, len(wanted) - len(shown)
+            diagnoses.append(diagnosis)
+    return diagnoses, len(selected) - len(newest)
 
 
 def _refuse_bundle(bundle: str, count: int) -> None:
@@ -255,16 +255,16 @@ def _make_bundle(
     from hackathon.text.units import format_size
 
     if runs:
-        made = bundle_run(runs[0], diagnosis, bundle_path(bundle, runs[0].id))
+        archive = bundle_run(runs[0], diagnosis, bundle_path(bundle, runs[0].id))
     else:
-        made = bundle_files(files, names, diagnosis, bundle_path(bundle, files[0].stem or "logs"))
-    size = format_size(made.size)
-    click.echo(message("diagnosis.bundled", path=made.path, size=size, count=len(made.taken)), err=True)
-    if made.left_out:
+        archive = bundle_files(files, names, diagnosis, bundle_path(bundle, files[0].stem or "logs"))
+    size = format_size(archive.size)
+    click.echo(message("diagnosis.bundled", path=archive.path, size=size, count=len(archive.taken)), err=True)
+    if archive.left_out:
         click.echo(message("diagnosis.bundle_left_out"), err=True)
-        for name, why in made.left_out:
+        for name, why in archive.left_out:
             click.echo(f"  {printable(name)}: {why}", err=True)
-    click.echo(message("diagnosis.bundle_scrubbed", path=made.path), err=True)
+    click.echo(message("diagnosis.bundle_scrubbed", path=archive.path), err=True)
 
 
 def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]]) -> None:
@@ -274,21 +274,21 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
     """
 
     findings = [
-        {**finding.to_json(), **({"run": each.run} if len(diagnoses) > 1 else {})}
-        for each in diagnoses
-        for finding in each.findings
+        {**finding.to_json(), **({"run": diagnosis.run} if len(diagnoses) > 1 else {})}
+        for diagnosis in diagnoses
+        for finding in diagnosis.findings
     ]
     only = diagnoses[0] if len(diagnoses) == 1 else None
     value = {
         "run": (only.run or None) if only else None,
         "state": (only.state or None) if only else None,
         "findings": findings,
-        "harmless": [finding.to_json() for each in diagnoses for finding in each.harmless],
-        "unknown": [evidence.to_json() for each in diagnoses for evidence in each.unknown],
+        "harmless": [finding.to_json() for diagnosis in diagnoses for finding in diagnosis.harmless],
+        "unknown": [evidence.to_json() for diagnosis in diagnoses for evidence in diagnosis.unknown],
         "similar": similar,
     }
     if only is None:
-        value["runs"] = [{"run": each.run or None, "state": each.state or None} for each in diagnoses]
+        value["runs"] = [{"run": diagnosis.run or None, "state": diagnosis.state or None} for diagnosis in diagnoses]
     echo_json(value)
 
 
@@ -311,18 +311,18 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
     from hackathon.text.files import open_regular
 
     for path, name in zip(files, names, strict=True):
-        found = of_paths([path], [name])
-        told = [] if found else [message("diagnosis.empty_folder", path=name)]
-        for each in found:
+        logs = of_paths([path], [name])
+        warnings = [] if logs else [message("diagnosis.empty_folder", path=name)]
+        for log in logs:
             try:
-                with open_regular(each.path) as stream:
+                with open_regular(log.path) as stream:
                     if path.is_dir() or stream.read(1):
                         continue
             except OSError as error:
-                told.append(message("diagnosis.unreadable", path=each.name, what=error.strerror))
+                warnings.append(message("diagnosis.unreadable", path=log.name, what=error.strerror))
             else:
-                told.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
-        for text in told:
+                warnings.append(message("diagnosis.empty_input" if name == "-" else "diagnosis.empty_file", path=name))
+        for text in warnings:
             click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
 
 
@@ -337,8 +337,8 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
         tell_refused(run)
         closed = [path for path in log_files(run.path) if not os.access(path, os.R_OK)]
         if closed:
-            what = message("diagnosis.closed", path=closed[0], count=len(closed))
-            click.echo(f"{message('cli.warning')}: {what}", err=True)
+            text = message("diagnosis.closed", path=closed[0], count=len(closed))
+            click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
 def _spooled() -> Path:

@@ -77,25 +77,25 @@ def command(
         raise RequestError("logs.stacks_alone")
     pattern = _compiled(grep) if grep is not None else None
     run = one_run(name)
-    ranks = {rank for each in chosen for rank in each} if chosen else None
+    ranks = {rank for selection in chosen for rank in selection} if chosen else None
     if stacks:
         from hackathon.cli.run.stacks import show_stacks
 
         show_stacks(run, ranks)
         return
-    wanted = log_files(run.path, ranks)
-    if ranks is not None and any(path.stem.startswith("rank-") for path in wanted) and (only_path or raw):
-        wanted = [path for path in wanted if path.stem.startswith("rank-")]
+    paths = log_files(run.path, ranks)
+    if ranks is not None and any(path.stem.startswith("rank-") for path in paths) and (only_path or raw):
+        paths = [path for path in paths if path.stem.startswith("rank-")]
     if only_path:
-        for path in wanted:
+        for path in paths:
             click.echo(path)
         return
     click.echo(message("cli.logs_of", run=run.id, folder=run.path / "logs"), err=True)
     tell_refused(run)
-    if not wanted and not following:
+    if not paths and not following:
         click.echo(_nothing_of(run, ranks), err=True)
     elif raw:
-        _raw(wanted, lines)
+        _raw(paths, lines)
     else:
         _merged(run, ranks, since, pattern, lines, following)
 
@@ -103,9 +103,9 @@ def command(
 def tell_refused(run: "RunDirectory") -> None:
     """Warn on stderr of files of a run that are there and are not read: what is looked for may stand in them."""
     refused = run.refused()
-    for each in refused[:REFUSED]:
-        told = message("access.refused", path=run.path / each.name, what=message(f"access.{each.reason}"))
-        click.echo(f"{message('cli.warning')}: {printable(told)}", err=True)
+    for refusal in refused[:REFUSED]:
+        text = message("access.refused", path=run.path / refusal.name, what=message(f"access.{refusal.reason}"))
+        click.echo(f"{message('cli.warning')}: {printable(text)}", err=True)
     if len(refused) > REFUSED:
         click.echo(message("access.refused_more", count=len(refused) - REFUSED), err=True)
 
@@ -136,8 +136,8 @@ def _raw(files: Iterable[Path], lines: int | None) -> None:
                     stream.seek(offset_of_last(path, lines))
                 shutil.copyfileobj(stream, output)
         except OSError as error:
-            told = message("diagnosis.unreadable", path=path, what=error.strerror)
-            click.echo(f"{message('cli.warning')}: {told}", err=True)
+            text = message("diagnosis.unreadable", path=path, what=error.strerror)
+            click.echo(f"{message('cli.warning')}: {text}", err=True)
         output.flush()
 
 
@@ -155,24 +155,24 @@ def _merged(
     reader = LogReader(run.path)
     starts = {path: complete_end(path) for path in log_files(run.path, ranks)} if following else None
     last = LAST if lines is None and since is None and (pattern is None or following) else lines
-    found = merged(
+    stream = merged(
         run.path, reader, ranks=ranks, lines=None if pattern and not following else last, since=since, ends=starts
     )
-    groups: Iterable[CollapsedLines] = fold(_matching(found, pattern))
+    groups: Iterable[CollapsedLines] = fold(_matching(stream, pattern))
     if pattern and not following and lines is not None:
         groups = deque(groups, maxlen=lines)
-    shown = _print(groups, reader)
-    if not shown and not following:
+    printed = _print(groups, reader)
+    if not printed and not following:
         if pattern is None and since is None and lines != 0:
             click.echo(_nothing_of(run, ranks), err=True)
         else:
             click.echo(message("logs.none_match"), err=True)
     if not following:
         return
-    known = set(starts or ())
+    paths = set(starts or ())
     for portion in follow(run.path, ranks=ranks, starts=starts, stop=lambda: _over(run)):
-        if not known.issuperset(path for path, _ in portion):
-            known.update(path for path, _ in portion)
+        if not paths.issuperset(path for path, _ in portion):
+            paths.update(path for path, _ in portion)
             reader = LogReader(run.path)  # ranks that have begun meanwhile
         reader.now = time.time()
         fresh = (reader.line(path, text) for path, text in portion)
@@ -185,10 +185,10 @@ def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:
     from hackathon.logs.follow import log_files
     from hackathon.logs.metrics import rank_of
 
-    known = {rank_of(path) for path in log_files(run.path)} - {-1}
-    if ranks is None or not known or ranks & known:
+    available = {rank_of(path) for path in log_files(run.path)} - {-1}
+    if ranks is None or not available or ranks & available:
         return message("cli.no_logs")
-    return message("logs.no_rank", ranks=ranks_text(ranks), known=ranks_text(known))
+    return message("logs.no_rank", ranks=ranks_text(ranks), known=ranks_text(available))
 
 
 def _matching(lines: "Iterable[Line]", pattern: "re.Pattern[str] | None") -> "Iterator[Line]":
@@ -203,11 +203,11 @@ def _print(groups: "Iterable[CollapsedLines]", reader: "LogReader") -> bool:
 
     several = len(set(reader.hosts.values())) != 1
     groups = iter(groups)
-    shown = False
+    printed = False
     while portion := [_shown(group, several) for group in islice(groups, AT_ONCE)]:
         click.echo("\n".join(portion))
-        shown = True
-    return shown
+        printed = True
+    return printed
 
 
 def _shown(group: "CollapsedLines", hosts: bool) -> str:
@@ -216,14 +216,14 @@ def _shown(group: "CollapsedLines", hosts: bool) -> str:
 
     line = group.line
     if len(group.ranks) > 1:
-        who = f"ranks {ranks_text(group.ranks)}"
+        origin = f"ranks {ranks_text(group.ranks)}"
     elif line.rank is not None:
-        who = f"rank {line.rank} {line.host}".rstrip() if hosts else f"rank {line.rank}"
+        origin = f"rank {line.rank} {line.host}".rstrip() if hosts else f"rank {line.rank}"
     else:
-        who = f"{line.source} {line.host}".rstrip() if hosts else line.source
+        origin = f"{line.source} {line.host}".rstrip() if hosts else line.source
     stamp = time.strftime("%H:%M:%S ", time.localtime(line.time)) if line.time is not None else ""
     text = f"{line.level} {line.text}" if line.level else line.text
-    return f"{stamp}[{printable(who)}] {text if text.isprintable() else printable(text)}".rstrip()
+    return f"{stamp}[{printable(origin)}] {text if text.isprintable() else printable(text)}".rstrip()
 
 
 def one_run(name: str | None) -> "RunDirectory":

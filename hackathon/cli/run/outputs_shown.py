@@ -25,9 +25,9 @@ def show_lines(files: "Sequence[OutputFile]", most: int | None = LINES) -> None:
     for line in listing[:most]:
         click.echo(f"  {format_size(line.size):>9}  {printable(line.text)}")
     if most is not None and len(listing) > most:
-        rest = listing[most:]
-        size = format_size(sum(line.size for line in rest))
-        click.echo("  " + message("outputs.more", count=sum(len(line.files) for line in rest), size=size))
+        remaining = listing[most:]
+        size = format_size(sum(line.size for line in remaining))
+        click.echo("  " + message("outputs.more", count=sum(len(line.files) for line in remaining), size=size))
 
 
 def show_outputs(run: "RunDirectory") -> None:

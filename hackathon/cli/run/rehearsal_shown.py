@@ -28,8 +28,8 @@ SHOWN = 120
 def show_rehearsal(
     sources: "Sources",
     reports: Reports,
-    seen: "Sequence[Understood]",
-    found: "Sequence[RehearsalFinding]",
+    rehearsals: "Sequence[Understood]",
+    findings: "Sequence[RehearsalFinding]",
     ready: bool,
 ) -> None:
     """Print everything, the verdict last."""
@@ -37,24 +37,24 @@ def show_rehearsal(
     from hackathon.cli.show import printable
 
     show_reports(reports)
-    for each in seen:
+    for rehearsal in rehearsals:
         click.echo()
-        for line in _lines(each):
+        for line in _lines(rehearsal):
             click.echo(printable(line))
-    if found:
+    if findings:
         click.echo()
-    for finding in found:
+    for finding in findings:
         severity = click.style(message(f"lint.{finding.severity}"), fg=COLORS[finding.severity])
-        place = finding.path + (f":{finding.line}" if finding.line else "")
+        position = finding.path + (f":{finding.line}" if finding.line else "")
         click.echo(
-            f"{printable(place)}{': ' if place else ''}{severity}: {printable(finding.message)} [{finding.rule}]"
+            f"{printable(position)}{': ' if position else ''}{severity}: {printable(finding.message)} [{finding.rule}]"
         )
         if finding.advice:
             click.echo(f"    {printable(finding.advice)}")
-    _show_suggestion(seen, found)
+    _show_suggestion(rehearsals, findings)
     click.echo()
     if not ready:
-        click.echo(message("rehearsal.not_ready" if seen else "rehearsal.not_run"))
+        click.echo(message("rehearsal.not_ready" if rehearsals else "rehearsal.not_run"))
         return
     click.echo(click.style(message("rehearsal.ready"), bold=True))
     for line in _study_lines(sources):
@@ -64,8 +64,8 @@ def show_rehearsal(
 def show_json(
     sources: "Sources",
     reports: Reports,
-    seen: "Sequence[Understood]",
-    found: "Sequence[RehearsalFinding]",
+    rehearsals: "Sequence[Understood]",
+    findings: "Sequence[RehearsalFinding]",
     ready: bool,
 ) -> None:
     """Print everything as JSON: the findings in the shape that checks share."""
@@ -73,13 +73,13 @@ def show_json(
     from hackathon.cli.program_findings import as_json
 
     files: dict[str, list[dict[str, Any]]] = {}
-    for finding in found:
+    for finding in findings:
         files.setdefault(finding.path, []).append(finding.as_json())
     study = _study(sources) if ready else None
     value = {
         "schema_version": 1,
         "ready": ready,
-        "runs": [_run_json(each) for each in seen],
+        "runs": [_run_json(rehearsal) for rehearsal in rehearsals],
         "files": [
             *as_json(reports),
             *({"path": path, "dialect": None, "findings": listed} for path, listed in files.items()),
@@ -89,32 +89,41 @@ def show_json(
     echo_json(value)
 
 
-def _lines(seen: "Understood") -> Iterator[str]:
+def _lines(rehearsal: "Understood") -> Iterator[str]:
     """Yield what is known of one run, a line each."""
-    why = f" – {message(f'rehearsal.ended_{seen.ended}')}" if seen.ended else ""
-    yield message("rehearsal.run", processes=seen.processes, run=seen.run.id[-8:], state=seen.state.state, why=why)
-    yield "  " + message(
-        "rehearsal.ranks", began=seen.ranks, processes=seen.processes, hosts=", ".join(seen.hosts) or "–"
+    why = f" – {message(f'rehearsal.ended_{rehearsal.ended}')}" if rehearsal.ended else ""
+    yield message(
+        "rehearsal.run", processes=rehearsal.processes, run=rehearsal.run.id[-8:], state=rehearsal.state.state, why=why
     )
-    rates = [each for each in seen.metrics if each.name == seen.metric]
-    for metric in [*rates, *(each for each in seen.metrics if each.name != seen.metric)][:6]:
+    yield "  " + message(
+        "rehearsal.ranks", began=rehearsal.ranks, processes=rehearsal.processes, hosts=", ".join(rehearsal.hosts) or "–"
+    )
+    rates = [metric for metric in rehearsal.metrics if metric.name == rehearsal.metric]
+    for metric in [*rates, *(metric for metric in rehearsal.metrics if metric.name != rehearsal.metric)][:6]:
         line = f"  {metric.name} {metric.value:.6g} {metric.unit}".rstrip()
         if metric.place is not None:
-            told = metric.place.by
-            by = message(f"rehearsal.by_{told}") if told in OWN_WORDS else told
-            place = f"{metric.place.file}:{metric.place.line}"
+            source = metric.place.by
+            by = message(f"rehearsal.by_{source}") if source in OWN_WORDS else source
+            position = f"{metric.place.file}:{metric.place.line}"
             line += (
-                "   ← " + message("rehearsal.known", value=place, about=by) + ": " + metric.place.text.strip()[:SHOWN]
+                "   ← "
+                + message("rehearsal.known", value=position, about=by)
+                + ": "
+                + metric.place.text.strip()[:SHOWN]
             )
         yield line
-    yield "  " + message("rehearsal.step", what=_said(seen.step, _step))
-    yield "  " + message("rehearsal.batch", what=_batch(seen))
-    yield "  " + message("rehearsal.memory", what=_said(seen.memory, "{:,.0f} MiB".format))
-    if seen.written:
-        names = [f"{name} ({format_size(size)})" for name, size in seen.written[:WRITTEN]]
-        yield "  " + message("rehearsal.written", files=", ".join([*names, *(["…"] if seen.written[WRITTEN:] else [])]))
-    if seen.processes > 1:
-        key = next((f"data_{each.id.replace('-', '_')}" for each in seen.doubts if each.id in _DATA), "data_unknown")
+    yield "  " + message("rehearsal.step", what=_said(rehearsal.step, _step))
+    yield "  " + message("rehearsal.batch", what=_batch(rehearsal))
+    yield "  " + message("rehearsal.memory", what=_said(rehearsal.memory, "{:,.0f} MiB".format))
+    if rehearsal.written:
+        names = [f"{name} ({format_size(size)})" for name, size in rehearsal.written[:WRITTEN]]
+        yield "  " + message(
+            "rehearsal.written", files=", ".join([*names, *(["…"] if rehearsal.written[WRITTEN:] else [])])
+        )
+    if rehearsal.processes > 1:
+        key = next(
+            (f"data_{doubt.id.replace('-', '_')}" for doubt in rehearsal.doubts if doubt.id in _DATA), "data_unknown"
+        )
         yield "  " + message("rehearsal.data", what=message(f"rehearsal.{key}"))
 
 
@@ -132,27 +141,27 @@ def _said(quantity: "Quantity", form: Callable[[float], str]) -> str:
     return message("rehearsal.known", value=form(quantity.value), about=about)
 
 
-def _batch(seen: "Understood") -> str:
-    if seen.batch.value is None:
-        return _said(seen.batch, str)
+def _batch(rehearsal: "Understood") -> str:
+    if rehearsal.batch.value is None:
+        return _said(rehearsal.batch, str)
     return message(
         "rehearsal.batch_is",
-        total=f"{seen.batch.value:g}",
-        each=f"{seen.batch.value / seen.processes:g}",
-        about=message(f"rehearsal.about_{seen.batch.about}"),
+        total=f"{rehearsal.batch.value:g}",
+        each=f"{rehearsal.batch.value / rehearsal.processes:g}",
+        about=message(f"rehearsal.about_{rehearsal.batch.about}"),
     )
 
 
-def _show_suggestion(seen: "Sequence[Understood]", found: "Sequence[RehearsalFinding]") -> None:
+def _show_suggestion(rehearsals: "Sequence[Understood]", findings: "Sequence[RehearsalFinding]") -> None:
     """Print what to put into project.yaml where no throughput was read, or that no line could give one."""
-    rules = {each.rule for each in found} & {"no-throughput", "silent"}
+    rules = {finding.rule for finding in findings} & {"no-throughput", "silent"}
     if not rules:
         return
     from hackathon.cli.show import printable
     from hackathon.cli.study.suggest import show_suggestions
     from hackathon.text.errors import RequestError
 
-    runs = [each.run for each in seen if each.throughput is None]
+    runs = [rehearsal.run for rehearsal in rehearsals if rehearsal.throughput is None]
     click.echo()  # the finding above may be about something else
     try:
         show_suggestions(runs, runs[0].id, as_json=False)
@@ -192,27 +201,27 @@ def _study_lines(sources: "Sources") -> Iterator[str]:
 def _study_json(planned: "Plan") -> dict[str, Any]:
     from dataclasses import asdict
 
-    points = [{"processes": each.processes, "nodes": each.nodes, "queue": each.queue, "walltime": each.walltime}
-              for each in planned.requests]  # fmt: skip
+    points = [{"processes": request.processes, "nodes": request.nodes, "queue": request.queue,
+               "walltime": request.walltime} for request in planned.requests]  # fmt: skip
     return {"points": points, "cost": asdict(planned.cost)}
 
 
-def _run_json(seen: "Understood") -> dict[str, Any]:
+def _run_json(rehearsal: "Understood") -> dict[str, Any]:
     def quantity(value: "Quantity") -> dict[str, Any]:
         return {"value": value.value, "basis": value.about}
 
     return {
-        "run": seen.run.id, "processes": seen.processes, "state": seen.state.state, "ended": seen.ended or None,
-        "ranks": seen.ranks, "hosts": list(seen.hosts), "metric": seen.metric,
-        "metrics": [
+        "run": rehearsal.run.id, "processes": rehearsal.processes, "state": rehearsal.state.state,
+        "ended": rehearsal.ended or None, "ranks": rehearsal.ranks, "hosts": list(rehearsal.hosts),
+        "metric": rehearsal.metric, "metrics": [
             {
-                "name": each.name, "value": each.value if math.isfinite(each.value) else None, "unit": each.unit,
-                "file": each.place.file if each.place else None, "line": each.place.line if each.place else None,
-                "by": each.place.by if each.place else None,
+                "name": metric.name, "value": metric.value if math.isfinite(metric.value) else None,
+                "unit": metric.unit, "file": metric.place.file if metric.place else None,
+                "line": metric.place.line if metric.place else None, "by": metric.place.by if metric.place else None,
             }
-            for each in seen.metrics
+            for metric in rehearsal.metrics
         ],
-        "seconds_per_step": quantity(seen.step), "samples_per_step": quantity(seen.batch),
-        "memory_mib": quantity(seen.memory), "doubts": [each.to_json() for each in seen.doubts],
-        "written": [{"path": name.removeprefix("source/"), "bytes": size} for name, size in seen.written],
+        "seconds_per_step": quantity(rehearsal.step), "samples_per_step": quantity(rehearsal.batch),
+        "memory_mib": quantity(rehearsal.memory), "doubts": [doubt.to_json() for doubt in rehearsal.doubts],
+        "written": [{"path": name.removeprefix("source/"), "bytes": size} for name, size in rehearsal.written],
     }  # fmt: skip

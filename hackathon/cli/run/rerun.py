@@ -108,10 +108,10 @@ def _moved(
     from hackathon.runs.source.provenance import differences
 
     old = run.request()
-    here = sources_here(old, options, os.environ, Path.cwd(), stay=True, foreign=trust)
-    if old.in_place and here.cluster.name != old.cluster:
+    sources = sources_here(old, options, os.environ, Path.cwd(), stay=True, foreign=trust)
+    if old.in_place and sources.cluster.name != old.cluster:
         raise RequestError("crate.in_place", run=run.id)
-    source = source_of(run, here.runs)
+    source = source_of(run, sources.runs)
     origin = {
         "kind": "run",
         "run": run.id,
@@ -120,7 +120,7 @@ def _moved(
         "source_digest": source.digest,
     }
     words = (note or run.note, tags or run.tags)
-    return _submit(old, here, source, origin, words, differences(run), old.source, dry_run, as_json, foreign=False)
+    return _submit(old, sources, source, origin, words, differences(run), old.source, dry_run, as_json, foreign=False)
 
 
 def _from_crate(
@@ -136,7 +136,7 @@ def _from_crate(
     from hackathon.jobs.transfer import sources_here
 
     old = crate.request()
-    here = sources_here(old, options, os.environ, Path.cwd(), foreign=trust)
+    sources = sources_here(old, options, os.environ, Path.cwd(), foreign=trust)
     source = crate.source()
     about = crate.about_source
     origin = {
@@ -152,13 +152,13 @@ def _from_crate(
         "edited": list(crate.changed),
     }
     words = (note or crate.recorded.note, tags or crate.recorded.tags)
-    place = str(crate.path.absolute())
-    return _submit(old, here, source, origin, words, _remarks(crate), place, dry_run, as_json, foreign=True, yes=yes)
+    path = str(crate.path.absolute())
+    return _submit(old, sources, source, origin, words, _remarks(crate), path, dry_run, as_json, foreign=True, yes=yes)
 
 
 def _submit(
-    old: "Request", here: Any, source: "Source", origin: dict[str, Any], words: tuple[str, Sequence[str]],
-    remarks: list[str], place: str, dry_run: bool, as_json: bool, *, foreign: bool, yes: bool = False,
+    old: "Request", sources: Any, source: "Source", origin: dict[str, Any], words: tuple[str, Sequence[str]],
+    remarks: list[str], path: str, dry_run: bool, as_json: bool, *, foreign: bool, yes: bool = False,
 ) -> "Outcomes | None":  # fmt: skip
     """Show what changes, ask about what a stranger brings along, then submit the new run; None when it was not."""
     from hackathon.cli.shown import show_plan
@@ -168,10 +168,10 @@ def _submit(
     from hackathon.runs.campaign import plan, start
 
     files = {name: entry.content for name, entry in source.files.items()}
-    new, changes = transfer(old, here, run=origin["run"], files=files, source=place, foreign=foreign)
+    new, changes = transfer(old, sources, run=origin["run"], files=files, source=path, foreign=foreign)
     if not foreign and new.cluster != old.cluster:
-        kept = (line for number, line in enumerate(new.environment) if new.origins[f"environment.{number}"] == PROJECT)
-        remarks += [message("crate.remark_kept", line=line) for line in kept]
+        lines = (line for number, line in enumerate(new.environment) if new.origins[f"environment.{number}"] == PROJECT)
+        remarks += [message("crate.remark_kept", line=line) for line in lines]
 
     def show(planned: Plan) -> None:
         if changes or not foreign:
@@ -183,15 +183,15 @@ def _submit(
         if foreign:
             _echo_brought(new, len(source.files) + len(source.links))
 
-    planned = plan(here, [new], admit=show)
+    planned = plan(sources, [new], admit=show)
     if dry_run:
         if as_json:
             from dataclasses import asdict
 
-            told = {"changes": [asdict(each) for each in changes], "remarks": remarks, "request": new.to_json()}
+            answer = {"changes": [asdict(change) for change in changes], "remarks": remarks, "request": new.to_json()}
             if foreign:
-                told["from_crate"] = _brought(new)
-            echo_json(told)
+                answer["from_crate"] = _brought(new)
+            echo_json(answer)
         return None
     if foreign and not yes:
         import sys
@@ -201,7 +201,7 @@ def _submit(
         if not click.confirm(message("crate.ask"), err=True):
             click.echo(message("crate.not_run"), err=True)
             return None
-    origin["changes"] = [{"name": each.name, "old": each.old, "new": each.new} for each in changes]
+    origin["changes"] = [{"name": change.name, "old": change.old, "new": change.new} for change in changes]
     note, tags = words
     return start(planned, note=note, tags=tags, source=source, parent=origin["run"], facts={"origin": origin})
 
@@ -211,7 +211,7 @@ def _remarks(crate: "Crate") -> list[str]:
     import hackathon
 
     about = crate.about_source
-    found = [
+    remarks = [
         message(f"crate.remark_{kind}", files=", ".join(map(str, names)))
         for kind, names in (
             ("edited", crate.changed), ("masked", about.get("masked")), ("altered", about.get("altered")),
@@ -221,11 +221,11 @@ def _remarks(crate: "Crate") -> list[str]:
     ]  # fmt: skip
     then = crate.recorded.toolkit_version
     if then and then != hackathon.__version__:
-        found.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
+        remarks.append(message("crate.remark_toolkit", then=then, now=hackathon.__version__))
     software = _software(crate)
     if software:
-        found.append(message("crate.remark_software", software=software))
-    return found
+        remarks.append(message("crate.remark_software", software=software))
+    return remarks
 
 
 def _software(crate: "Crate") -> str:
@@ -278,8 +278,8 @@ def _echo_changes(cluster: str, changes: "Sequence[RequestChange]") -> None:
     from hackathon.cli.show import printable
 
     click.echo(message("crate.changes" if changes else "crate.same", cluster=cluster), err=True)
-    for each in changes:
-        click.echo(printable(f"  {each.name}: {each.old} → {each.new}  ({each.why})"), err=True)
+    for change in changes:
+        click.echo(printable(f"  {change.name}: {change.old} → {change.new}  ({change.why})"), err=True)
 
 
 def _echo_lines(lines: Sequence[str]) -> None:

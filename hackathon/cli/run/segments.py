@@ -42,12 +42,12 @@ def with_followers(runs: "Sequence[RunDirectory]") -> "list[RunDirectory]":
     """Return the runs with all segments that come after them, last segments first: none may begin meanwhile."""
     from hackathon.runs.chain import chain_of
 
-    found: dict[str, RunDirectory] = {}
+    segments: dict[str, RunDirectory] = {}
     for run in runs:
         following = chain_of(run)
-        for each in reversed(following[following.index(run) :]):
-            found.setdefault(each.id, each)
-    return list(found.values())
+        for segment in reversed(following[following.index(run) :]):
+            segments.setdefault(segment.id, segment)
+    return list(segments.values())
 
 
 def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bool]:
@@ -87,7 +87,7 @@ def show_curve(run: "RunDirectory", metric: str) -> None:
     from hackathon.logs.chained import joined_series
     from hackathon.runs.chain import chain_of
 
-    curves = joined_series([each.path for each in chain_of(run)])
+    curves = joined_series([segment.path for segment in chain_of(run)])
     if metric not in curves:
         raise RequestError("segments.no_curve", metric=metric, run=run.id, names=", ".join(sorted(curves)) or "–")
     click.echo(f"step,{metric}")

@@ -25,13 +25,13 @@ def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
     from hackathon.logs.collapse import ranks_text
     from hackathon.runs.status import status
 
-    found = status([run])[0]
+    state = status([run])[0]
     processes = run.known().processes
-    if found.open:
-        silent = set(_asked(run, processes)) if found.state == "RUNNING" else set()
+    if state.open:
+        silent = set(_asked(run, processes)) if state.state == "RUNNING" else set()
         if silent:
-            told = message("logs.stacks_silent", ranks=ranks_text(silent), seconds=f"{PATIENCE:.0f}")
-            click.echo(f"{message('cli.warning')}: {told}", err=True)
+            text = message("logs.stacks_silent", ranks=ranks_text(silent), seconds=f"{PATIENCE:.0f}")
+            click.echo(f"{message('cli.warning')}: {text}", err=True)
     stacks = [stack for stack in stacks_of(run.path) if ranks is None or stack.rank in ranks]
     if not stacks:
         click.echo(message("logs.no_stacks"), err=True)
@@ -39,8 +39,10 @@ def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
         first = group[0]
         at = time.strftime("%H:%M:%S", time.localtime(first.written))
         waits = message("logs.stack_waits", function=first.waits) if first.waits else ""
-        who = ranks_text({stack.rank for stack in group})
-        click.echo(f"{at} [{'ranks' if len(group) > 1 else 'rank'} {who}]{f'  {printable(waits)}' if waits else ''}")
+        members = ranks_text({stack.rank for stack in group})
+        click.echo(
+            f"{at} [{'ranks' if len(group) > 1 else 'rank'} {members}]{f'  {printable(waits)}' if waits else ''}"
+        )
         for frame in first.frames:
             mark = "→" if frame is first.own else " "
             click.echo(printable(f"  {mark} {_short(frame.path)}:{frame.line}  {frame.function}"))
@@ -73,8 +75,8 @@ def _asked(run: "RunDirectory", processes: int) -> Iterator[int]:
     try:
         write_whole(folder / "asked", f"{time.time():.6f}-{os.getpid()}\n", mode=file_mode(run.path))
     except OSError as error:
-        told = message("logs.stacks_not_asked", folder=folder, what=error.strerror or error)
-        click.echo(f"{message('cli.warning')}: {told}", err=True)
+        text = message("logs.stacks_not_asked", folder=folder, what=error.strerror or error)
+        click.echo(f"{message('cli.warning')}: {text}", err=True)
         return
     click.echo(message("logs.stacks_asked", seconds=f"{PATIENCE:.0f}"), err=True)
     end = time.monotonic() + PATIENCE
@@ -91,12 +93,12 @@ def _written(run: "RunDirectory", processes: int) -> dict[int, tuple[int, int]]:
     """Return rank → (size, time) of its file."""
     from hackathon.logs.metrics import rank_files, rank_of
 
-    found = {}
+    stamps = {}
     for path in rank_files(run.path / "stacks", ".txt"):
         try:
             state = path.stat()
         except OSError:
             continue
         if rank_of(path) < processes:
-            found[rank_of(path)] = (state.st_size, state.st_mtime_ns)
-    return found
+            stamps[rank_of(path)] = (state.st_size, state.st_mtime_ns)
+    return stamps

@@ -110,12 +110,12 @@ def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirecto
     if not names:
         runs = find_runs(folder)
         return runs if everything else runs[:SHOWN]
-    found: dict[str, RunDirectory] = {}
+    selected: dict[str, RunDirectory] = {}
     for name in names:
         study = find_study(name, folder.parent, exact=False)
         for run in runs_of(study) if study is not None else [find_run(name, folder)]:
-            found[run.id] = run
-    return list(found.values())
+            selected[run.id] = run
+    return list(selected.values())
 
 
 def _ended_by_try(run: "RunDirectory", state: "RunStatus") -> str:
@@ -138,7 +138,7 @@ def _state(state: "RunStatus") -> str:
 
 def _since(state: "RunStatus") -> str:
     moments = (state.t_ended, state.t_started, state.t_submitted, state.t_created)
-    moment = next((each for each in moments if each is not None), None)
+    moment = next((candidate for candidate in moments if candidate is not None), None)
     return "–" if moment is None else _age(max(0.0, time.time() - moment))
 
 
@@ -148,12 +148,12 @@ def _age(seconds: float) -> str:
     return format_age(seconds)
 
 
-def _why(run: "RunDirectory", state: "RunStatus", place: str, finding: "Finding | None") -> str:
+def _why(run: "RunDirectory", state: "RunStatus", position: str, finding: "Finding | None") -> str:
     new = not state.state.startswith(state.raw.upper())  # a scheduler's `R` says no more than RUNNING
     raw = f"[{state.raw}]" if new and not state.reason and state.open else ""
     by_try = _ended_by_try(run, state)
     if by_try not in ("", "silent"):
         finding = None
-    told = message(f"rehearsal.ended_{by_try}") if by_try else state.beside_state
-    ended = cause_text(finding, " ".join(part for part in (told, raw) if part))
-    return " ".join(part for part in (place and f"{place};", ended) if part).rstrip(";")
+    reason = message(f"rehearsal.ended_{by_try}") if by_try else state.beside_state
+    ended = cause_text(finding, " ".join(part for part in (reason, raw) if part))
+    return " ".join(part for part in (position and f"{position};", ended) if part).rstrip(";")

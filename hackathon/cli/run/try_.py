@@ -54,18 +54,18 @@ def command(
     largest = max((job.request for job in planned.jobs), key=lambda request: request.processes)
     reports = read_sources(sources, largest)
     bare = [report for report, _ in reports]
-    seen: list[Understood] = []
+    rehearsals: list[Understood] = []
     wrong = any(report.has_errors for report in bare)
     if not wrong or force:
         runs, states = _run(planned, limits, yes)
-        seen = [_understood(run, state) for run, state in zip(runs, states, strict=True)]
+        rehearsals = [_understood(run, state) for run, state in zip(runs, states, strict=True)]
         note_told(runs)
-    found = findings(seen)
-    ready = is_ready(bare, found, seen)
+    problems = findings(rehearsals)
+    ready = is_ready(bare, problems, rehearsals)
     if as_json:
-        show_json(sources, reports, seen, found, ready)
+        show_json(sources, reports, rehearsals, problems, ready)
     else:
-        show_rehearsal(sources, reports, seen, found, ready)
+        show_rehearsal(sources, reports, rehearsals, problems, ready)
     if not ready:
         raise click.exceptions.Exit(1)
 
@@ -84,13 +84,13 @@ def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits
     from hackathon.rehearsal.rehearsal import shortened, usual_counts
     from hackathon.runs.campaign import plan
 
-    wanted = points(sources, counts or usual_counts(resolve(sources)), "weak")
+    requests = points(sources, counts or usual_counts(resolve(sources)), "weak")
 
     def longest(nodes: int, name: str | None) -> int | None:
         queue = sources.cluster.queues.get(name or "")
         return queue.longest(nodes) if queue is not None else None
 
-    return plan(sources, [shortened(request, limits, longest(request.nodes, request.queue)) for request in wanted])
+    return plan(sources, [shortened(request, limits, longest(request.nodes, request.queue)) for request in requests])
 
 
 def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[RunDirectory], list[RunStatus]]":
@@ -102,17 +102,17 @@ def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[R
     from hackathon.runs.record import REHEARSAL_TAG
 
     source = program_of(planned)
-    known = unfinished(planned, source)
-    for run in known.values():
+    by_processes = unfinished(planned, source)
+    for run in by_processes.values():
         click.echo(message("rehearsal.goes_on", run=run.id), err=True)
-    jobs = tuple(job for job in planned.jobs if job.request.processes not in known)
+    jobs = tuple(job for job in planned.jobs if job.request.processes not in by_processes)
     if jobs:
-        rest = replace(planned, jobs=jobs)
-        confirm(rest, yes, message("rehearsal.confirm", count=len(rest.jobs)))
-        outcomes = start(rest, tags=(REHEARSAL_TAG,), source=source)
+        remaining = replace(planned, jobs=jobs)
+        confirm(remaining, yes, message("rehearsal.confirm", count=len(remaining.jobs)))
+        outcomes = start(remaining, tags=(REHEARSAL_TAG,), source=source)
         show_outcomes(outcomes, len(jobs))
-        known |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
-    runs = [known[count] for count in sorted(known)]
+        by_processes |= {outcome.run.known().processes: outcome.run for outcome in outcomes}
+    runs = [by_processes[count] for count in sorted(by_processes)]
     click.echo(message("rehearsal.waiting", seconds=limits.seconds, steps=limits.steps), err=True)
     states = wait(runs, lambda states, watched: _ended(states, watched, limits))
     return runs, states

@@ -34,7 +34,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
 
     gc.enable()
     begin = time.monotonic()
-    shown: dict[str, str] = {}
+    words: dict[str, str] = {}
     live = sys.stderr.isatty()
     watched = list(runs)
     problems: set[str] = set()
@@ -48,8 +48,8 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
                 click.echo(f"{message('cli.warning')}: {problem}", err=True)
             for state in states:
                 word = state.state
-                if shown.get(state.run_id) != word:
-                    shown[state.run_id] = word
+                if words.get(state.run_id) != word:
+                    words[state.run_id] = word
                     _clear(live)
                     click.echo(state_line(state), err=True)
                 if is_final(state):

@@ -45,20 +45,20 @@ def command(
     from hackathon.tuning.slots import read_slots
 
     program = ProcessGroup(find_sources(target, options, foreign=foreign))
-    asked = [each.strip() for each in hooks.split(",") if each.strip()]
-    plain, wanted = hooks_of(program, asked)
-    count = seeds or seeds_needed(len(wanted))
-    measurement = hook_measurement(program, plain, wanted, count, seconds)
-    run = measured(measurement, again, yes, count * (1 + len(wanted)), question="compress.confirm")
+    names = [name.strip() for name in hooks.split(",") if name.strip()]
+    plain, chosen = hooks_of(program, names)
+    count = seeds or seeds_needed(len(chosen))
+    measurement = hook_measurement(program, plain, chosen, count, seconds)
+    run = measured(measurement, again, yes, count * (1 + len(chosen)), question="compress.confirm")
     slots = read_slots(run)
     metric, more_is_better = final_metric(slots, program.request.check)
-    table = judge(slots, wanted, metric, more_is_better)
+    table = judge(slots, chosen, metric, more_is_better)
     if table.compared.value is None:
         raise no_value(run, table.compared.failed, table.compared.metric or program.request.metric)
-    found = {**table.as_json(), "run": run.id, "processes": program.request.processes}
-    run.write_client("compress", found)
+    answer = {**table.as_json(), "run": run.id, "processes": program.request.processes}
+    run.write_client("compress", answer)
     if as_json:
-        echo_json(found)
+        echo_json(answer)
     else:
         _show(table, run.id, program.request.processes)
     if apply_it:
@@ -108,7 +108,7 @@ def _cells(row: "HookRow", table: "HookTable") -> list[str]:
     import math
 
     ratio, accuracy = row.time.ratio, row.accuracy
-    known = ratio is not None and not math.isinf(ratio.high)
+    bounded = ratio is not None and not math.isinf(ratio.high)
     sent = _size(row.sent)
     if row.sent is not None and table.sent:
         sent += f" ({100 * row.sent / table.sent:.3g} %)"
@@ -119,7 +119,7 @@ def _cells(row: "HookRow", table: "HookTable") -> list[str]:
             difference += f" ({accuracy.low:+.2g}…{accuracy.high:+.2g})"
     return [
         row.time.name, sent, f"{ratio.middle:.3f}×" if ratio is not None else "–",
-        f"{ratio.low:.3f}–{ratio.high:.3f}" if known and ratio is not None else "–",
+        f"{ratio.low:.3f}–{ratio.high:.3f}" if bounded and ratio is not None else "–",
         difference, message(f"compress.verdict_{row.verdict}"),
     ]  # fmt: skip
 

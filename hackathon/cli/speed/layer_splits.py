@@ -44,13 +44,13 @@ def measure_layers(
         question = "microbatch.confirm"
         second = measured(program.comparison([plan.option], rounds, seconds), again, True, 2 * rounds, run.id, question)
         row = compare(read_slots(second), [plan.option], 1).rows[0]
-    found = {
+    answer = {
         "schema_version": 1, "run": run.id, "second_run": second.id if second else None, "workspace_bytes": workspace,
         "shared": shared, **plan.as_json(), **comparison_json(row),
     }  # fmt: skip
-    run.write_client("layer-splits", found)
+    run.write_client("layer-splits", answer)
     if as_json:
-        echo_json(found)
+        echo_json(answer)
     else:
         _show(plan, row)
     return row.settings if row is not None and row.wins else {}
@@ -62,10 +62,10 @@ def _show(plan: "LayerPlan", row: "OptionRow | None") -> None:
     rows = []
     for layer in plan.layers:
         split = plan.splits.get(layer.name)
-        whole = layer.whole.seconds if layer.whole else 0.0
+        seconds = layer.whole.seconds if layer.whole else 0.0
         sizes = "+".join(map(str, split.sizes)) if split else str(layer.batch)
-        gain = f"{whole / split.seconds:.2f}×" if split else "–"
-        rows.append([printable(layer.name), f"{1000 * whole:.2f} ms", sizes, gain])
+        gain = f"{seconds / split.seconds:.2f}×" if split else "–"
+        rows.append([printable(layer.name), f"{1000 * seconds:.2f} ms", sizes, gain])
     echo_table([message(f"microbatch.head_{name}") for name in ("layer", "time", "sizes", "gain")], rows)
     click.echo()
     if row is None:

@@ -74,18 +74,18 @@ def command(
         return
     measurement = split_measurement(program, memory, seconds, fewest)
     run = measured(measurement, again, yes, starts(fewest), question="microbatch.confirm")
-    found = read_split(run)
-    if found is None:
+    batch_split = read_split(run)
+    if batch_split is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
-    run.write_client("microbatch", found.as_json())
+    run.write_client("microbatch", batch_split.as_json())
     if as_json:
-        echo_json({**found.as_json(), "run": run.id})
+        echo_json({**batch_split.as_json(), "run": run.id})
     else:
-        _show(run, found, fewest)
-    if found.parts is None:
+        _show(run, batch_split, fewest)
+    if batch_split.parts is None:
         raise click.exceptions.Exit(1)
     if apply_it:
-        apply_settings(program, found.settings, yes)
+        apply_settings(program, batch_split.settings, yes)
 
 
 def _show_lines() -> None:
@@ -96,7 +96,7 @@ def _show_lines() -> None:
         click.echo(f"    {line}")
 
 
-def _show(run: "RunDirectory", found: "BatchSplit", fewest: bool) -> None:
+def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
     """Print the starts, the split, what was planned and what was measured."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.show import number
@@ -109,61 +109,61 @@ def _show(run: "RunDirectory", found: "BatchSplit", fewest: bool) -> None:
     heads = [message(f"microbatch.head_{name}") for name in names]
     rows = [
         [
-            str(each.parts), str(each.size or "–"), message(f"largest_batch.kind_{each.kind}"), _ended(each),
-            memory(each.memory), f"{number(each.value)} {printable(found.unit)}".rstrip(),
+            str(probe.parts), str(probe.size or "–"), message(f"largest_batch.kind_{probe.kind}"), _ended(probe),
+            memory(probe.memory), f"{number(probe.value)} {printable(batch_split.unit)}".rstrip(),
         ]
-        for each in found.probes if each.kind != "speed"
+        for probe in batch_split.probes if probe.kind != "speed"
     ]  # fmt: skip
     rows += [
         [
             str(split.parts), str(split.size or "–"), message("microbatch.rounds", count=len(split.rates)),
             message("largest_batch.fits"), memory(split.memory),
-            f"{number(split.rate)} {printable(found.unit)}".rstrip(),
+            f"{number(split.rate)} {printable(batch_split.unit)}".rstrip(),
         ]
-        for split in found.speeds
+        for split in batch_split.speeds
     ]  # fmt: skip
     echo_table(heads, rows)
     click.echo()
-    if found.limit is not None:
-        click.echo(message("largest_batch.limit", size=format_size(found.limit)))
-    broken = found.other_failure
+    if batch_split.limit is not None:
+        click.echo(message("largest_batch.limit", size=format_size(batch_split.limit)))
+    broken = batch_split.other_failure
     if broken is not None:
         log = f"runs/{run.id}/{broken.folder}/logs/rank-0.log"
         click.echo(message("microbatch.other_failure", parts=broken.parts, log=log))
-    elif not found.uses_wrapper and any(each.fits for each in found.probes):
+    elif not batch_split.uses_wrapper and any(probe.fits for probe in batch_split.probes):
         click.echo(message("microbatch.no_wrapper"))
         _show_lines()
-    elif found.parts is None:
+    elif batch_split.parts is None:
         click.echo(message("microbatch.none_fits"))
-    if found.parts is None:
+    if batch_split.parts is None:
         return
-    if found.parts == 1:
-        click.echo(message("microbatch.whole", batch=found.batch))
+    if batch_split.parts == 1:
+        click.echo(message("microbatch.whole", batch=batch_split.batch))
     else:
-        sizes = printable("+".join(map(str, found.sizes)))
-        click.echo(message("microbatch.split", batch=found.batch, parts=found.parts, sizes=sizes))
-    if not fewest and found.fewest != found.batch:  # else there is no smaller part
-        click.echo(_compared(found))
-    if found.planned is not None and found.measured:
-        percent = f"{100 * (found.measured - found.planned) / found.planned:+.1f}"
-        sizes_of_memory = {"planned": memory(found.planned), "measured": memory(found.measured)}
-        click.echo(message("microbatch.memory", parts=found.fewest, percent=percent, **sizes_of_memory))
-    if found.batch_normalisation:
-        names_of = printable(", ".join(found.batch_normalisation[:8]))
+        sizes = printable("+".join(map(str, batch_split.sizes)))
+        click.echo(message("microbatch.split", batch=batch_split.batch, parts=batch_split.parts, sizes=sizes))
+    if not fewest and batch_split.fewest != batch_split.batch:  # else there is no smaller part
+        click.echo(_compared(batch_split))
+    if batch_split.planned is not None and batch_split.measured:
+        percent = f"{100 * (batch_split.measured - batch_split.planned) / batch_split.planned:+.1f}"
+        sizes_of_memory = {"planned": memory(batch_split.planned), "measured": memory(batch_split.measured)}
+        click.echo(message("microbatch.memory", parts=batch_split.fewest, percent=percent, **sizes_of_memory))
+    if batch_split.batch_normalisation:
+        names_of = printable(", ".join(batch_split.batch_normalisation[:8]))
         click.echo(message("microbatch.batch_normalisation", names=names_of))
-    for name, value in found.settings.items():
+    for name, value in batch_split.settings.items():
         click.echo(message("microbatch.use", setting=f"{name.removeprefix('env.')}={value}"))
 
 
-def _compared(found: "BatchSplit") -> str:
+def _compared(batch_split: "BatchSplit") -> str:
     """Return how the speed of the split to use compares with that of the fewest micro-batches."""
-    rates = {split.parts: split.rate for split in found.speeds}
-    if found.parts not in rates or found.fewest not in rates:
+    rates = {split.parts: split.rate for split in batch_split.speeds}
+    if batch_split.parts not in rates or batch_split.fewest not in rates:
         return message("microbatch.no_speed")
-    if found.parts == found.fewest:
+    if batch_split.parts == batch_split.fewest:
         return message("microbatch.none_faster")
-    ratio = f"{rates[found.parts] / rates[found.fewest]:.2f}"
-    return message("microbatch.faster", parts=found.parts, ratio=ratio, fewest=found.fewest)
+    ratio = f"{rates[batch_split.parts] / rates[batch_split.fewest]:.2f}"
+    return message("microbatch.faster", parts=batch_split.parts, ratio=ratio, fewest=batch_split.fewest)
 
 
 def _ended(probe: "SplitProbe") -> str:

@@ -70,13 +70,13 @@ def command(
     from hackathon.text.files import write_whole
 
     options = ModelOptions(batch, bandwidth, peak_tflops, memory_bandwidth, again, trust)
-    cases, place = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
+    cases, hardware = what_to_plan(model, options, graph, devices, cluster, micro_batches, gpus, memory)
     result = best_of([
         PlanRequest(
-            found, place, count, objective, stages, tuple(replicas or ()), recompute, offload,
+            graph, hardware, count, objective, stages, tuple(replicas or ()), recompute, offload,
             None if exact else seconds,
         )
-        for found, count in cases
+        for graph, count in cases
     ])  # fmt: skip
 
     from hackathon.parallel.plan.document import as_json as document
@@ -108,17 +108,17 @@ def _show(result: "PlanResult", value: dict[str, Any], written: "Sequence[Path |
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
-    told = impossible(result.request) if result.plan is None else None
-    if told is not None:
-        click.echo(message(told[0], **told[1]), err=True)
+    reason = impossible(result.request) if result.plan is None else None
+    if reason is not None:
+        click.echo(message(reason[0], **reason[1]), err=True)
     elif result.plan is None:
         size = format_size(value["blocking"]["bytes"])
         click.echo(message("plan.infeasible" if result.proven else "plan.not_found"), err=True)
         name = printable(value["blocking"]["operator"])
         limit = format_size(result.request.devices.memory)
         click.echo(message("plan.blocking", operator=name, size=size, limit=limit), err=True)
-        for each in value["help"]:
-            text = message(f"plan.help_{each.replace('-', '_')}", count=result.enough_devices)
+        for remedy in value["help"]:
+            text = message(f"plan.help_{remedy.replace('-', '_')}", count=result.enough_devices)
             click.echo(f"  {text}", err=True)
     else:
         _show_plan(result, value)
@@ -140,7 +140,7 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
 
     plan = result.plan
     assert plan is not None and result.gap is not None
-    echo_table([message(f"plan.column_{each}") for each in STAGE_COLUMNS], stage_rows(plan, value))
+    echo_table([message(f"plan.column_{column}") for column in STAGE_COLUMNS], stage_rows(plan, value))
     click.echo()
     click.echo(kind_of(plan))
     objective = message(f"plan.objective_{result.request.objective.replace('-', '_')}")
@@ -149,13 +149,13 @@ def _show_plan(result: "PlanResult", value: dict[str, Any]) -> None:
     quality = message("plan.proven") if result.proven else message("plan.gap", gap=f"{100 * result.gap:.2g}")
     click.echo(message("plan.bound", seconds=seconds(value["bound"]), quality=quality))
     click.echo(message("plan.plan_bound", seconds=seconds(value["plan_bound"])))
-    for each in value["bound_terms"]:
-        click.echo(f"  + {seconds(each['seconds'])}  {term_name(each)}")
+    for alternative in value["bound_terms"]:
+        click.echo(f"  + {seconds(alternative['seconds'])}  {term_name(alternative)}")
     for line in placement_lines(value):
         click.echo(line)
     click.echo()
     click.echo(message("plan.alternatives"))
-    for each in value["alternatives"]:
-        name = message(f"plan.alternative_{each['name'].replace('-', '_')}")
-        fit = "" if each["feasible"] else message("plan.does_not_fit")
-        click.echo(f"  {name}: {seconds(each['value'])}{fit}")
+    for alternative in value["alternatives"]:
+        name = message(f"plan.alternative_{alternative['name'].replace('-', '_')}")
+        fit = "" if alternative["feasible"] else message("plan.does_not_fit")
+        click.echo(f"  {name}: {seconds(alternative['value'])}{fit}")

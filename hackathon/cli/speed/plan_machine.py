@@ -26,14 +26,14 @@ def devices_asked(cluster: str | None, file: Path | None, gpus: int | None, memo
     if cluster is None:
         assert file is not None
         return read_devices(file).overridden(gpus, memory)
-    told = read_object(file) if file is not None else {}
+    overrides = read_object(file) if file is not None else {}
     if memory is not None:
-        told["memory"] = memory
-    values = _known(cluster, told, gpus)
+        overrides["memory"] = memory
+    values = _known(cluster, overrides, gpus)
     return devices_of(values, message("plan.cluster_label", cluster=cluster))
 
 
-def _known(name: str, told: dict[str, Any], gpus: int | None) -> dict[str, Any]:
+def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, Any]:
     from hackathon.config.trust import folders_that_count
     from hackathon.jobs import machine
     from hackathon.prediction.plan_devices import cluster_devices
@@ -42,16 +42,16 @@ def _known(name: str, told: dict[str, Any], gpus: int | None) -> dict[str, Any]:
     from hackathon.text.errors import RequestError
 
     cluster = profiles.load_cluster(name, folders_that_count(Path.cwd()))
-    count = told.get("count") if gpus is None else gpus
+    count = overrides.get("count") if gpus is None else gpus
     number = count if isinstance(count, int) and count > 0 else None  # what is wrong in the file is refused later
-    found = cluster_devices(cluster, measured(cluster.name), number, machine.gpus())
-    values = {**found.values, **told, **({"count": gpus} if gpus is not None else {})}
-    lacking = {name: way for name, way in found.ways.items() if name not in values}
+    hardware = cluster_devices(cluster, measured(cluster.name), number, machine.gpus())
+    values = {**hardware.values, **overrides, **({"count": gpus} if gpus is not None else {})}
+    lacking = {name: way for name, way in hardware.ways.items() if name not in values}
     needed = [name for name in ("count", "memory", "bandwidth") if name in lacking]
     if needed:
-        ways = "; ".join(f"{name}: {lacking[name]}" for name in needed)
-        raise RequestError("plan.cluster_not_known", cluster=cluster.name, names=", ".join(needed), ways=ways)
-    _show(cluster.name, values, {**found.origins, **dict.fromkeys(told, message("plan.origin_file"))}, lacking)
+        remedies = "; ".join(f"{name}: {lacking[name]}" for name in needed)
+        raise RequestError("plan.cluster_not_known", cluster=cluster.name, names=", ".join(needed), ways=remedies)
+    _show(cluster.name, values, {**hardware.origins, **dict.fromkeys(overrides, message("plan.origin_file"))}, lacking)
     return values
 
 

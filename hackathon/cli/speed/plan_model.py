@@ -72,28 +72,28 @@ def what_to_plan(
         if value is None and model is None:
             raise RequestError("plan.needs_option", name=name)
     if devices or cluster:
-        place = devices_asked(cluster, devices, gpus, memory)
+        hardware = devices_asked(cluster, devices, gpus, memory)
     else:
-        place = devices_of(devices_without_file(gpus, memory, options.bandwidth), "--gpus, --memory")
+        hardware = devices_of(devices_without_file(gpus, memory, options.bandwidth), "--gpus, --memory")
     if model is not None:
-        counts = micro_batches_of(micro_batches, options.batch, place.count)
-        return graphs_asked(model, counts, cluster, options), place
+        counts = micro_batches_of(micro_batches, options.batch, hardware.count)
+        return graphs_asked(model, counts, cluster, options), hardware
     assert graph is not None and micro_batches is not None
-    return [(read_graph(graph), micro_batches)], place
+    return [(read_graph(graph), micro_batches)], hardware
 
 
-def micro_batches_of(asked: int | None, batch: int | None, devices: int) -> list[int]:
+def micro_batches_of(count: int | None, batch: int | None, devices: int) -> list[int]:
     """Return the numbers of micro-batches that plans are made for. Raises RequestError for one that does not divide."""
     from hackathon.text.errors import RequestError
 
     if batch is None:
-        return [PER_DEVICE[-1] * devices if asked is None else asked]
-    if asked is not None:
-        if batch % asked:
-            raise RequestError("capture.batch_not_divided", batch=batch, count=asked)
-        return [asked]
-    divisors = [each for each in range(1, min(PER_DEVICE[-1] * devices, batch) + 1) if batch % each == 0]
-    return sorted({max(each for each in divisors if each <= times * devices) for times in PER_DEVICE})
+        return [PER_DEVICE[-1] * devices if count is None else count]
+    if count is not None:
+        if batch % count:
+            raise RequestError("capture.batch_not_divided", batch=batch, count=count)
+        return [count]
+    divisors = [divisor for divisor in range(1, min(PER_DEVICE[-1] * devices, batch) + 1) if batch % divisor == 0]
+    return sorted({max(divisor for divisor in divisors if divisor <= times * devices) for times in PER_DEVICE})
 
 
 def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
@@ -116,19 +116,24 @@ def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
 
     if len(requests) == 1:
         return make_plan(requests[0])
-    share = [replace(each, seconds=SCREENING if each.seconds is None else each.seconds / 4) for each in requests]
-    results = [make_plan(each) for each in share]
-    chosen = min(range(len(requests)), key=lambda each: order(results[each]))
-    results[chosen] = min(make_plan(requests[chosen]), results[chosen], key=lambda each: (order(each), each.gap or 0.0))
-    told = (
-        f"{each.request.micro_batches}: " + ("–" if each.value is None else f"{step(each):.4g} s") for each in results
+    share = [
+        replace(request, seconds=SCREENING if request.seconds is None else request.seconds / 4) for request in requests
+    ]
+    results = [make_plan(request) for request in share]
+    chosen = min(range(len(requests)), key=lambda index: order(results[index]))
+    results[chosen] = min(
+        make_plan(requests[chosen]), results[chosen], key=lambda result: (order(result), result.gap or 0.0)
     )
-    click.echo(message("capture.tried", found=", ".join(told)), err=True)
+    summaries = (
+        f"{result.request.micro_batches}: " + ("–" if result.value is None else f"{step(result):.4g} s")
+        for result in results
+    )
+    click.echo(message("capture.tried", found=", ".join(summaries)), err=True)
     return results[chosen]
 
 
 def graphs_asked(
-    model: str, counts: "Sequence[int]", cluster: str | None, given: ModelOptions
+    model: str, counts: "Sequence[int]", cluster: str | None, settings: ModelOptions
 ) -> list[tuple["Graph", int]]:
     """Return the graph of a model for each number of micro-batches, and say where its times are from.
 
@@ -141,20 +146,20 @@ def graphs_asked(
     python = users_python(os.environ)
     options = {
         "seconds": SECONDS / len(counts), "probe": str(Path(device_probe.__file__).resolve()),
-        "peaks": _peaks(cluster, given.peak_tflops, given.memory_bandwidth), "shared": _shared_folders(model),
+        "peaks": _peaks(cluster, settings.peak_tflops, settings.memory_bandwidth), "shared": _shared_folders(model),
     }  # fmt: skip
-    found, said = [], set[str]()
+    graphs, lines = [], set[str]()
     for count in counts:
-        samples = None if given.batch is None else given.batch // count
-        graph, told, kept = model_graph(
-            model, python, {**options, "samples": samples}, again=given.again, trust=given.trust
+        samples = None if settings.batch is None else settings.batch // count
+        graph, record, cached = model_graph(
+            model, python, {**options, "samples": samples}, again=settings.again, trust=settings.trust
         )
-        for line in _told(told, kept, len(graph.operators), count):
-            if line not in said:
+        for line in _told(record, cached, len(graph.operators), count):
+            if line not in lines:
                 click.echo(line, err=True)
-            said.add(line)
-        found.append((graph, count))
-    return found
+            lines.add(line)
+        graphs.append((graph, count))
+    return graphs
 
 
 def _shared_folders(model: str) -> list[str]:
@@ -190,43 +195,43 @@ def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> 
     return None
 
 
-def _told(told: "Mapping[str, Any]", kept: bool, operators: int, micro_batches: int) -> "Iterator[str]":
+def _told(record: "Mapping[str, Any]", cached: bool, operators: int, micro_batches: int) -> "Iterator[str]":
     """Yield what was captured, and what the times of operators are worth."""
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
-    if told.get("level") == "modules":
-        why = {name: printable(str(value)) for name, value in dict(told["why"]).items()}
+    if record.get("level") == "modules":
+        why = {name: printable(str(value)) for name, value in dict(record["why"]).items()}
         yield message("capture.modules", **why)
-    kind = "capture.children" if told.get("level") == "modules" else "capture.operators"
-    yield message(kind, count=operators, micro_batches=micro_batches, samples=told.get("samples") or "?")
-    speeds = ", ".join(f"{each['rate'] / 1e12:.4g} TFLOP/s {each['name']}" for each in _rates(told))
-    memory = f"{format_size(float(told['bytes_per_s']))}/s"
-    if told.get("device") is None:
+    kind = "capture.children" if record.get("level") == "modules" else "capture.operators"
+    yield message(kind, count=operators, micro_batches=micro_batches, samples=record.get("samples") or "?")
+    speeds = ", ".join(f"{peak['rate'] / 1e12:.4g} TFLOP/s {peak['name']}" for peak in _rates(record))
+    memory = f"{format_size(float(record['bytes_per_s']))}/s"
+    if record.get("device") is None:
         yield message("capture.roofline", peaks=speeds, memory=memory)
     else:
-        device = printable(str(told["device"]))
-        counts = {"measured": told["measured"], "count": told["signatures"]}
+        device = printable(str(record["device"]))
+        counts = {"measured": record["measured"], "count": record["signatures"]}
         yield message("capture.measured", device=device, peaks=speeds, memory=memory, **counts)
-        whole = told.get("whole")
-        if whole:
-            took, total = whole["forward"] + whole["backward"], whole["forward_sum"] + whole["backward_sum"]
+        times = record.get("whole")
+        if times:
+            took, total = times["forward"] + times["backward"], times["forward_sum"] + times["backward_sum"]
             yield message("capture.whole", seconds=f"{took:.4g}", sum=f"{total:.4g}")
-    check = told.get("check")
+    check = record.get("check")
     if check:
-        why, values = check["why_not"], {name: printable(str(each)) for name, each in check["values"].items()}
+        why, values = check["why_not"], {name: printable(str(value)) for name, value in check["values"].items()}
         identifier = f"capture.unchecked_{why}" if why else "capture.checked"
         yield message(identifier, count=check["gradients"], **values)
-    if told.get("checkpointed"):
-        yield message("capture.checkpoints", count=told["checkpointed"])
-    if told.get("unseen"):
-        yield message("capture.unseen", count=told["unseen"])
-    if kept:
+    if record.get("checkpointed"):
+        yield message("capture.checkpoints", count=record["checkpointed"])
+    if record.get("unseen"):
+        yield message("capture.unseen", count=record["unseen"])
+    if cached:
         yield message("capture.kept")
 
 
-def _rates(told: "Mapping[str, Any]") -> list[dict[str, Any]]:
-    return [{"name": name, "rate": float(rate)} for name, rate in dict(told["flops_per_s"]).items()]
+def _rates(record: "Mapping[str, Any]") -> list[dict[str, Any]]:
+    return [{"name": name, "rate": float(rate)} for name, rate in dict(record["flops_per_s"]).items()]
 
 
 def devices_without_file(gpus: int | None, memory: int | None, bandwidth: int | None) -> dict[str, Any]:
@@ -234,8 +239,8 @@ def devices_without_file(gpus: int | None, memory: int | None, bandwidth: int | 
     from hackathon.text.errors import RequestError
     from hackathon.text.units import format_size
 
-    for name, given in {"--gpus": gpus, "--memory": memory}.items():
-        if given is None:
+    for name, amount in {"--gpus": gpus, "--memory": memory}.items():
+        if amount is None:
             raise RequestError("capture.needs_devices", name=name)
     if bandwidth is None:
         click.echo(message("capture.assumed_bandwidth", bandwidth=format_size(ASSUMED_BANDWIDTH)), err=True)

@@ -42,7 +42,7 @@ class Target(click.ParamType["RecordedCheck"]):
 @click.option("--workers", metavar="N,N,…", type=Processes(), help=message("help.option_predict_workers"))
 @click.option("--target-batch", metavar="N", type=click.FloatRange(min=0, min_open=True),
               help=message("help.option_predict_target_batch"))  # fmt: skip
-@click.option("--series", "wanted", metavar="NAME", help=message("help.option_predict_series"))
+@click.option("--series", "series", metavar="NAME", help=message("help.option_predict_series"))
 @click.option("--history", metavar="TABLE.csv", type=click.Path(path_type=Path, allow_dash=True),
               help=message("help.option_predict_history"))  # fmt: skip
 @click.option("--processes-per-node", metavar="N", type=click.IntRange(min=1),
@@ -61,8 +61,8 @@ class Target(click.ParamType["RecordedCheck"]):
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
     source: str | None, sizes: list[int] | None, asynchronous: bool, workers: list[int] | None,
-    target_batch: float | None, wanted: str | None, history: Path | None, processes_per_node: int | None,
-    as_json: bool, **asked: Any,
+    target_batch: float | None, series: str | None, history: Path | None, processes_per_node: int | None,
+    as_json: bool, **values: Any,
 ) -> None:  # fmt: skip
     from dataclasses import replace
 
@@ -74,47 +74,49 @@ def command(
     from hackathon.text.errors import RequestError
 
     if asynchronous:
-        beside = {"processes": sizes, "series": wanted, "history": history, "processes-per-node": processes_per_node}
-        _refuse("asynchronous.not_with_async", {**beside, **asked})
+        beside = {"processes": sizes, "series": series, "history": history, "processes-per-node": processes_per_node}
+        _refuse("asynchronous.not_with_async", {**beside, **values})
         _asynchronous(source, workers, target_batch, as_json=as_json)
         return
     _refuse("asynchronous.needs_async", {"workers": workers, "target-batch": target_batch})
     if sizes is None:
         context = click.get_current_context()
-        (option,) = (each for each in context.command.params if each.name == "sizes")
+        (option,) = (parameter for parameter in context.command.params if parameter.name == "sizes")
         raise click.MissingParameter(ctx=context, param=option)
     if source == "-" and str(history) == "-":
         raise RequestError("predict.one_stdin")
-    told = _asked(processes_per_node, asked)
+    settings = _asked(processes_per_node, values)
     project = runs_folder().parent.absolute()
     if source is not None and (source == "-" or Path(source).is_file() or source.endswith(".csv")):
-        made = of_table(Path(source), told, project)
+        pairs = of_table(Path(source), settings, project)
     else:
-        made = of_index(source, told, project)
-    if wanted is not None:
-        names = ", ".join(each.name or "–" for each, _ in made)
-        made = [each for each in made if each[0].name == wanted]
-        if not made:
-            raise RequestError("predict.no_series", name=wanted, known=names)
+        pairs = of_index(source, settings, project)
+    if series is not None:
+        names = ", ".join(entry.name or "–" for entry, _ in pairs)
+        pairs = [pair for pair in pairs if pair[0].name == series]
+        if not pairs:
+            raise RequestError("predict.no_series", name=series, known=names)
     if history is not None:
         former = read_table(history).series
-        made = [(each, replace(known, others=(*known.others, *former))) for each, known in made]
-    found = [forecast(each, sizes, known) for each, known in made]
+        pairs = [(entry, replace(context, others=(*context.others, *former))) for entry, context in pairs]
+    forecasts = [forecast(entry, sizes, context) for entry, context in pairs]
     if as_json:
-        several = len(found) > 1
+        several = len(forecasts) > 1
         told_json = (
-            {"schema_version": SCHEMA_VERSION, "results": [each.json for each in found]} if several else found[0].json
+            {"schema_version": SCHEMA_VERSION, "results": [outcome.json for outcome in forecasts]}
+            if several
+            else forecasts[0].json
         )
         echo_json(told_json)
         return
-    click.echo("\n\n".join("\n".join(lines(each)) for each in found))
+    click.echo("\n\n".join("\n".join(lines(outcome)) for outcome in forecasts))
 
 
-def _refuse(reason: str, given: dict[str, Any]) -> None:
+def _refuse(reason: str, options: dict[str, Any]) -> None:
     """Raise RequestError when one of these options was given."""
     from hackathon.text.errors import RequestError
 
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             raise RequestError(reason, option=f"--{name.replace('_', '-')}")
 
@@ -132,17 +134,17 @@ def _asynchronous(source: str | None, workers: list[int] | None, target: float |
         raise RequestError("asynchronous.needs_workers")
     if max(workers) > MOST_WORKERS:
         raise RequestError("asynchronous.too_many", workers=max(workers), limit=MOST_WORKERS)
-    found = predict(one_worker(runs_folder().parent.absolute(), source), workers, target)
+    prediction = predict(one_worker(runs_folder().parent.absolute(), source), workers, target)
     if as_json:
-        echo_json(found.json)
+        echo_json(prediction.json)
         return
-    click.echo("\n".join(lines(found)))
+    click.echo("\n".join(lines(prediction)))
 
 
-def _asked(per_node: int | None, given: dict[str, Any]) -> "SourceOptions":
+def _asked(per_node: int | None, values: dict[str, Any]) -> "SourceOptions":
     """Return what the options say."""
     from hackathon.prediction.goal import Wish
     from hackathon.prediction.sources import SourceOptions
 
     names = ("epochs", "samples", "batch_size", "critical_batch", "target")
-    return SourceOptions(per_node, given["cluster"], given["gradient_bytes"], Wish(*(given[name] for name in names)))
+    return SourceOptions(per_node, values["cluster"], values["gradient_bytes"], Wish(*(values[name] for name in names)))

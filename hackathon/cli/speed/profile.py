@@ -70,8 +70,8 @@ def command(
     if files:
         if words is not None:
             raise RequestError("profile.from_and_command")
-        if given := [*_of_job(options), *typed(RECORDING)]:
-            raise RequestError("profile.options_with_from", names=", ".join(given))
+        if conflicts := [*_of_job(options), *typed(RECORDING)]:
+            raise RequestError("profile.options_with_from", names=", ".join(conflicts))
         # the shell makes several words of `--from traces/*.json`
         profile = read_profile([*files, *targets])
     else:
@@ -112,10 +112,10 @@ def _run(
     parent = None
     earlier = None if words is not None else _earlier(target)
     if earlier is not None:
-        shown = bool(trace_files(earlier))
-        if given := [*_of_job(options), *(typed(RECORDING) if shown else ())]:
-            raise RequestError("profile.options_with_run", names=", ".join(given), run=earlier.id[-8:])
-        if shown:
+        recorded = bool(trace_files(earlier))
+        if conflicts := [*_of_job(options), *(typed(RECORDING) if recorded else ())]:
+            raise RequestError("profile.options_with_run", names=", ".join(conflicts), run=earlier.id[-8:])
+        if recorded:
             return earlier
         planned, source = _again(earlier, limits, foreign)
         parent = earlier.id
@@ -148,8 +148,8 @@ def _earlier(target: str | None) -> "RunDirectory | None":
 
 def _of_job(options: Options) -> list[str]:
     """Return the options of a job that were given: what is shown, or recorded once more, stays as it was."""
-    given = [each.name for each in fields(Options) if getattr(options, each.name) != getattr(Options(), each.name)]
-    return ["-p" if name == "parameters" else "--" + name.replace("_", "-") for name in given]
+    names = [field.name for field in fields(Options) if getattr(options, field.name) != getattr(Options(), field.name)]
+    return ["-p" if name == "parameters" else "--" + name.replace("_", "-") for name in names]
 
 
 def _is_recipe(name: str) -> bool:
@@ -217,9 +217,9 @@ def _recorded(
     from hackathon.rehearsal.rehearsal import note_told
     from hackathon.runs.campaign import start
 
-    known = list(unfinished_profile(planned, source).values())
-    if known:
-        run = known[0]
+    unfinished = list(unfinished_profile(planned, source).values())
+    if unfinished:
+        run = unfinished[0]
         click.echo(message("profile.goes_on", run=run.id), err=True)
     else:
         confirm(planned, yes, message("rehearsal.confirm", count=len(planned.jobs)))
@@ -286,7 +286,7 @@ def _profile_of_run(run: "RunDirectory") -> "Profile":
     if files:
         return read_profile(list(files.values()), recordings(run), _declared_peaks(run), missing(run))
     show_tail(run.path)
-    for why in sorted(missing(run), key=lambda each: each.reason == "follower"):
+    for why in sorted(missing(run), key=lambda entry: entry.reason == "follower"):
         text = printable(why.text)
         raise HackathonError(
             f"profile.none_{why.reason}", run=run.id[-8:], steps=why.steps, needed=why.needed, text=text

@@ -36,17 +36,22 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
             head = [message(f"profile.{title}"), message("profile.calls"), message("profile.milliseconds")]
             head += [message("profile.tensor_cores")] if title == "kernels" else []
             rows = [
-                [_short(each.name), f"{each.calls:.3g}", f"{1e3 * each.seconds:.3f}"]
-                + ([message("profile.yes" if each.tensor_cores else "profile.no")] if title == "kernels" else [])
-                for each in activities
+                [_short(activity.name), f"{activity.calls:.3g}", f"{1e3 * activity.seconds:.3f}"]
+                + ([message("profile.yes" if activity.tensor_cores else "profile.no")] if title == "kernels" else [])
+                for activity in activities
             ]
             echo_table(head, rows)
     if profile.device_time is not None:
         click.echo()
         names = ("device_operator", "device_kernels", "milliseconds", "device_share")
         rows = [
-            [_short(each.name), f"{each.kernels:.3g}", f"{1e3 * each.seconds:.3f}", f"{100 * each.share:.1f} %"]
-            for each in profile.device_time.operators
+            [
+                _short(operator.name),
+                f"{operator.kernels:.3g}",
+                f"{1e3 * operator.seconds:.3f}",
+                f"{100 * operator.share:.1f} %",
+            ]
+            for operator in profile.device_time.operators
         ]
         echo_table([message(f"profile.{name}") for name in names], rows)
         click.echo(message("profile.device_known", share=f"{100 * profile.device_time.known:.0f}"))
@@ -97,12 +102,12 @@ def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> N
     from hackathon.text.messages import language
     from hackathon.web.report.profile_page import profile_page
 
-    names = {each: file if each == language() else file.with_suffix(f".{each}.html") for each in LANGUAGES}
+    names = {code: file if code == language() else file.with_suffix(f".{code}.html") for code in LANGUAGES}
     title = run.id if run is not None else ", ".join(Path(trace.file).name for trace in profile.traces.values())
-    for each, path in names.items():
-        others = [(other, place.name) for other, place in names.items() if other != each]
+    for code, path in names.items():
+        translations = [(other, page.name) for other, page in names.items() if other != code]
         try:
-            write_whole(path, profile_page(profile, each, title, others))
+            write_whole(path, profile_page(profile, code, title, translations))
         except OSError as error:
             raise RequestError("profile.not_written", file=path, what=error.strerror or error) from error
         click.echo(message("profile.page", file=path), err=True)
@@ -131,10 +136,10 @@ def _show_shares(profile: "Profile") -> None:
     ranks = profile.shares.ranks if len(profile.shares.ranks) <= MOST_RANKS else (profile.mean,)
     head = [message("profile.rank"), *(message(f"profile.part_{part}") for part in PARTS)]
     rows = []
-    for each in ranks:
-        cells = [str(each.rank) if each.rank >= 0 else message("profile.mean")]
+    for process in ranks:
+        cells = [str(process.rank) if process.rank >= 0 else message("profile.mean")]
         for part in PARTS:
-            share = each.share(part) if getattr(each, part) is not None else None
+            share = process.share(part) if getattr(process, part) is not None else None
             cells.append(message("profile.not_known") if share is None else f"{100 * share:.1f} %")
         rows.append(cells)
     echo_table(head, rows)
@@ -146,10 +151,10 @@ def _facts(profile: "Profile") -> Iterator[str]:
     from hackathon.text.units import format_size
 
     if profile.communication is not None and profile.shares.processes > 1:
-        inside, exposed = (f"{1e3 * each:.3g}" for each in profile.communication)
+        inside, exposed = (f"{1e3 * duration:.3g}" for duration in profile.communication)
         yield message("profile.communication", inside=inside, exposed=exposed)
     if profile.loader is not None:
-        inside, exposed = (f"{1e3 * each:.3g}" for each in profile.loader)
+        inside, exposed = (f"{1e3 * duration:.3g}" for duration in profile.loader)
         yield message("profile.loader", inside=inside, exposed=exposed)
     if profile.tensor_core_share is not None:
         yield message("profile.tensor_core_share", share=f"{100 * profile.tensor_core_share:.0f}")

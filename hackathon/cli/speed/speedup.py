@@ -76,8 +76,8 @@ def _compared(
     from hackathon.tuning.verdict import compare, winners
 
     request = program.request
-    known, left = options_for(program.sources, request)
-    chosen = asked_for(tried, program.sources) if tried else known
+    available, left = options_for(program.sources, request)
+    chosen = asked_for(tried, program.sources) if tried else available
     if not chosen:
         raise RequestError("speedup.nothing_to_try")
     claims = len(chosen) + 1  # the winners together are one more row that could claim something by chance
@@ -105,13 +105,13 @@ def _largest(program: "SingleProcess", memory: int | None, seconds: int, again: 
     from hackathon.tuning.batches import FACT, STARTS, batch_measurement, read_largest
 
     run = measured(batch_measurement(program, memory, seconds), again, yes, STARTS)
-    found = read_largest(run, program)
-    if found is None:
+    batch = read_largest(run, program)
+    if batch is None:
         raise RequestError("largest_batch.not_finished", run=run.id[-8:])
-    run.write_client(FACT, found.as_json())
+    run.write_client(FACT, batch.as_json())
     if as_json:
-        echo_json({**found.as_json(), "run": run.id})
+        echo_json({**batch.as_json(), "run": run.id})
     else:
-        show_largest(run, found)
-    if found.largest is None:
+        show_largest(run, batch)
+    if batch.largest is None:
         raise click.exceptions.Exit(1)

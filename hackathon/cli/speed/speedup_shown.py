@@ -31,8 +31,8 @@ def show_table(result: "SpeedupResult") -> None:
     click.echo()
     for line in result_sentences(result):
         click.echo(printable(line))
-    told, needed = untried(result)
-    for line in told:
+    remarks, needed = untried(result)
+    for line in remarks:
         click.echo(line)
     for sentence, lines in needed:
         click.echo(sentence)
@@ -40,12 +40,12 @@ def show_table(result: "SpeedupResult") -> None:
             click.echo(f"    {line}")
 
 
-def show_largest(run: "RunDirectory", found: "LargestBatch") -> None:
+def show_largest(run: "RunDirectory", batch: "LargestBatch") -> None:
     """Print the starts, the largest batch, the one to use, and what lowers memory."""
     from hackathon.cli.show import echo_table
     from hackathon.tuning.sentences import largest_sentences, probe_cells, probe_heads
 
-    echo_table(probe_heads(), [probe_cells(each) for each in found.probes])
+    echo_table(probe_heads(), [probe_cells(probe) for probe in batch.probes])
     click.echo()
-    for line in largest_sentences(found, run.id):
+    for line in largest_sentences(batch, run.id):
         click.echo(line)

@@ -97,9 +97,9 @@ def command(
     if resume is not None:
         if space or objective or inside or compare:
             raise RequestError("tune.with_resume")
-        if kept := typed(KEPT):
-            raise RequestError("tune.kept", options=", ".join(kept))
-        tuner = _again(resume, target, {name: each for name, each in limits.items() if each is not None}, foreign)
+        if fixed := typed(KEPT):
+            raise RequestError("tune.kept", options=", ".join(fixed))
+        tuner = _again(resume, target, {name: limit for name, limit in limits.items() if limit is not None}, foreign)
         if dry_run:
             return
     else:
@@ -108,30 +108,30 @@ def command(
         sources = find_sources(target, options, foreign=foreign)
         if inside:
             sources, concurrent = _inside(sources, concurrent, tokens)
-        wanted, dimensions = _read(sources, space, objective, None if minimise is None else not minimise)
+        goal, dimensions = _read(sources, space, objective, None if minimise is None else not minimise)
         plan = TuningPlan(
-            dimensions, wanted, sampler, stopper, concurrent or 4,
+            dimensions, goal, sampler, stopper, concurrent or 4,
             trials or (None if tokens is not None else USUAL_TRIALS), tokens, delta, seed,
             compare, inside,
         )  # fmt: skip
         if compare:
             _check_compared(plan)
-        planned, plan = _planned(_with_walltime(sources, wanted), plan)
+        planned, plan = _planned(_with_walltime(sources, goal), plan)
         refuse_errors(sources, planned.jobs[0].request, force=force or dry_run)
-        known = _warm_start(planned, plan) if warm else NOTHING
+        former = _warm_start(planned, plan) if warm else NOTHING
         _confirm(planned, plan, yes or dry_run)
         if dry_run:
             return
-        tuner = begin(planned, plan, note=note, tags=tags, warm=known)
+        tuner = begin(planned, plan, note=note, tags=tags, warm=former)
         click.echo(message("tune.study_is", study=tuner.campaign.study.id), err=True)
-    found = watch(tuner)
-    (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, found)
-    if best(found, tuner.plan) is None:
-        if hopeless(found):
-            run = next(each.run for each in found if each.run is not None)
-            raise HackathonError("tune.given_up", count=len(found), run=run.id[-8:])
+    outcomes = watch(tuner)
+    (show_json if as_json else show_table)(tuner.campaign.study.id, tuner.plan, outcomes)
+    if best(outcomes, tuner.plan) is None:
+        if hopeless(outcomes):
+            run = next(outcome.run for outcome in outcomes if outcome.run is not None)
+            raise HackathonError("tune.given_up", count=len(outcomes), run=run.id[-8:])
         if as_json:
-            click.echo(best_line(tuner.plan, found), err=True)
+            click.echo(best_line(tuner.plan, outcomes), err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -146,15 +146,15 @@ def _inside(sources: "Sources", concurrent: int | None, tokens: float | None) ->
         raise RequestError("tune.inside_tokens")
     allocation = find_allocation(os.environ)
     count = concurrent or allocation.usual
-    found = inside(sources, allocation, count)
+    allocated = inside(sources, allocation, count)
     click.echo(
         message(
             "tune.share_steps" if allocation.step_of else "tune.share_here", job=allocation.step_of,
-            nodes=allocation.nodes, cores=found.cluster.node.cores, gpus=found.cluster.node.gpus,
+            nodes=allocation.nodes, cores=allocated.cluster.node.cores, gpus=allocated.cluster.node.gpus,
         ),
         err=True,
     )  # fmt: skip
-    return found, count
+    return allocated, count
 
 
 def _read(
@@ -185,20 +185,22 @@ def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":
 
     if objective.seconds is None:
         return sources
-    asked = sources.options.walltime
-    if asked is not None:
-        if asked < objective.seconds:
+    requested = sources.options.walltime
+    if requested is not None:
+        if requested < objective.seconds:
             raise RequestError(
-                "tune.walltime", walltime=format_walltime(asked), needed=format_walltime(math.ceil(objective.seconds))
+                "tune.walltime",
+                walltime=format_walltime(requested),
+                needed=format_walltime(math.ceil(objective.seconds)),
             )
         return sources
     request = resolve(sources)
     queue = sources.cluster.queues.get(request.queue or "")
     longest = queue.longest(request.nodes) if queue is not None else None
-    wanted = math.ceil(objective.seconds) + MARGIN
+    needed = math.ceil(objective.seconds) + MARGIN
     if longest and longest >= objective.seconds:
-        wanted = min(wanted, longest)
-    return replace(sources, options=replace(sources.options, walltime=wanted))
+        needed = min(needed, longest)
+    return replace(sources, options=replace(sources.options, walltime=needed))
 
 
 def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]":
@@ -223,12 +225,12 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
     cell = Cell(resolve(with_settings(sources, first)), first)
     repeat = plan.trials or 1
     if plan.tokens is not None:
-        each = cost([cell.request], sources.cluster).tokens
-        if each is None:
+        price = cost([cell.request], sources.cluster).tokens
+        if price is None:
             raise RequestError("tune.no_rates", cluster=sources.cluster.name)
-        if each > plan.tokens:
-            raise RequestError("tune.too_few_tokens", tokens=f"{plan.tokens:g}", needed=f"{each:.2f}")
-        lasting = int(plan.tokens / each) if each else 1
+        if price > plan.tokens:
+            raise RequestError("tune.too_few_tokens", tokens=f"{plan.tokens:g}", needed=f"{price:.2f}")
+        lasting = int(plan.tokens / price) if price else 1
         repeat = max(1, min(plan.trials or lasting, lasting))
     return plan_campaign(sources, [cell], repeat=repeat), plan
 
@@ -238,9 +240,11 @@ def _check_compared(plan: "TuningPlan") -> None:
     from hackathon.text.errors import RequestError
     from hackathon.tuning.trials.algorithms import FIRST_LOOK
 
-    axis = next((each for each in plan.space if each.name == plan.compare and len(each.choices) > 1), None)
+    axis = next(
+        (dimension for dimension in plan.space if dimension.name == plan.compare and len(dimension.choices) > 1), None
+    )
     if axis is None:
-        names = ", ".join(each.name for each in plan.space if len(each.choices) > 1)
+        names = ", ".join(dimension.name for dimension in plan.space if len(dimension.choices) > 1)
         raise RequestError("tune.not_choices", name=plan.compare, names=names or "–")
     least = FIRST_LOOK * len(axis.choices)
     if plan.trials is not None and plan.trials < least:
@@ -253,18 +257,18 @@ def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
     from hackathon.text.printable import printable
     from hackathon.tuning.trials.former import former_studies, warm_start
 
-    made = warm_start(former_studies(planned.sources.runs.parent), plan, planned.jobs[0].request)
-    if made.studies:
-        told = {
-            "configurations": len(made.configurations), "curves": len(made.curves),
-            "studies": ", ".join(each[-8:] for each in made.studies),
+    start = warm_start(former_studies(planned.sources.runs.parent), plan, planned.jobs[0].request)
+    if start.studies:
+        counts = {
+            "configurations": len(start.configurations), "curves": len(start.curves),
+            "studies": ", ".join(study[-8:] for study in start.studies),
         }  # fmt: skip
-        click.echo(message("tune.warm", **told), err=True)
-        for each in made.configurations if plan.sampler != "grid" else ():
-            click.echo(printable(message("tune.warm_first", settings=settings_text(each))), err=True)
-        if made.outside:
-            click.echo(message("tune.warm_outside", count=made.outside), err=True)
-    return made
+        click.echo(message("tune.warm", **counts), err=True)
+        for configuration in start.configurations if plan.sampler != "grid" else ():
+            click.echo(printable(message("tune.warm_first", settings=settings_text(configuration))), err=True)
+        if start.outside:
+            click.echo(message("tune.warm_outside", count=start.outside), err=True)
+    return start
 
 
 def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
@@ -272,7 +276,7 @@ def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
     from hackathon.cli.shown import confirm
     from hackathon.text.printable import printable
 
-    space = " ".join(f"{each.name}={each.text}" for each in plan.space)
+    space = " ".join(f"{dimension.name}={dimension.text}" for dimension in plan.space)
     click.echo(
         message(
             "tune.wanted_most" if plan.objective.more_is_better else "tune.wanted_least",
@@ -317,10 +321,10 @@ def _admit_rest(tuner: "Tuner") -> None:
     campaign, plan = tuner.campaign, tuner.plan
     request, sources = campaign.study.base_request(), campaign.sources
     trials = tuner.look(status(runs_of(campaign.study), ask=False))
-    made = [each for each in trials if each.run is not None]  # a trial without a run is still to be submitted
-    counts = [] if plan.trials is None else [plan.trials - len(made)]
-    each = cost([request], sources.cluster).tokens
-    if plan.tokens is not None and each:
-        counts.append(int((plan.tokens * (1 + 1e-9) - tokens_used(made) - tokens_open(made)) / each))
+    submitted = [trial for trial in trials if trial.run is not None]  # a trial without a run is still to be submitted
+    counts = [] if plan.trials is None else [plan.trials - len(submitted)]
+    price = cost([request], sources.cluster).tokens
+    if plan.tokens is not None and price:
+        counts.append(int((plan.tokens * (1 + 1e-9) - tokens_used(submitted) - tokens_open(submitted)) / price))
     if (left := min(counts, default=1)) > 0:
         admit(Plan(sources, (PlannedJob(request, sources),), left))

@@ -39,7 +39,7 @@ def watch(tuner: "Tuner") -> "list[Trial]":
     gc.enable()
     study = tuner.campaign.study
     event_line(tuner.campaign.sources)
-    shown: dict[int, str] = {}
+    texts: dict[int, str] = {}
     try:
         while True:
             begin = time.monotonic()
@@ -48,7 +48,7 @@ def watch(tuner: "Tuner") -> "list[Trial]":
             try:
                 if tuner.end_due(trials):
                     trials = tuner.look(states)
-                _show_changes(trials, tuner.plan, shown)
+                _show_changes(trials, tuner.plan, texts)
                 added = tuner.add(trials)
                 failure = tuner.submit(states).failure
                 if failure is not None and failure.id not in ELSEWHERE:
@@ -67,7 +67,7 @@ def watch(tuner: "Tuner") -> "list[Trial]":
         raise
 
 
-def _show_changes(trials: "Sequence[Trial]", plan: "TuningPlan", shown: dict[int, str]) -> None:
+def _show_changes(trials: "Sequence[Trial]", plan: "TuningPlan", texts: dict[int, str]) -> None:
     from hackathon.cli.show import printable
     from hackathon.jobs.settings import settings_text
     from hackathon.tuning.trials.objective import shown_value
@@ -75,9 +75,9 @@ def _show_changes(trials: "Sequence[Trial]", plan: "TuningPlan", shown: dict[int
 
     for trial in trials:
         text = state_text(trial)
-        if shown.get(trial.number) == text:
+        if texts.get(trial.number) == text:
             continue
-        shown[trial.number] = text
+        texts[trial.number] = text
         value = trial.progress.value
         parts = [message("tune.trial", number=trial.number), settings_text(trial.settings), text]
         if value is not None:
@@ -116,5 +116,5 @@ def show_study(study: "Study", form: str, *, ask: bool = True) -> None:
     plan = plan_of(study)
     trials = read_trials(study, plan, status(runs_of(study), ask=ask))
     (show_json if form == "json" else show_table)(study.id, plan, trials)
-    if best(trials, plan) is None and not any(each.place for each in trials):
+    if best(trials, plan) is None and not any(trial.place for trial in trials):
         raise click.exceptions.Exit(1)

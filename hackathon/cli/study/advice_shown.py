@@ -24,35 +24,35 @@ REPEAT = 3
 def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attempt], bool]]", as_json: bool) -> None:
     """Print what to try at each point: (a run of it, processes, attempts, whether its shares are known)."""
 
-    told = [_point_json(*each) for each in points]
+    answers = [_point_json(*point) for point in points]
     if as_json:
-        echo_json({"of": name, "points": told})
+        echo_json({"of": name, "points": answers})
         return
     from hackathon.cli.show import printable
 
-    for point in told:
+    for point in answers:
         click.echo(message("gains.head", run=name, processes=point["processes"]))
         if not point["advice"]:
             click.echo("  " + message("gains.none" if point["known"] else "gains.none_unknown"))
-        for number, each in enumerate(point["advice"], 1):
-            click.echo(printable(f"{number}. {each['message']}"))
-            gain = each["expected"]
+        for number, advice in enumerate(point["advice"], 1):
+            click.echo(printable(f"{number}. {advice['message']}"))
+            gain = advice["expected"]
             click.echo("   " + printable(message("gains.expected", gain=gain["text"], why=gain["why"])))
-            if each["lines"]:
+            if advice["lines"]:
                 click.echo("   " + message("gains.needs_lines"))
-                for line in each["lines"].split("\n"):
+                for line in advice["lines"].split("\n"):
                     click.echo(f"       {printable(line)}")
-            elif each["environment"]:
+            elif advice["environment"]:
                 click.echo("   " + message("gains.needs_environment"))
-                for variable, value in each["environment"].items():
+                for variable, value in advice["environment"].items():
                     click.echo("       " + printable(f"{variable}: {json.dumps(value, ensure_ascii=False)}"))
-            elif each["command"]:
-                click.echo("   " + printable(message("gains.type", command=each["command"])))
-            elif each["ruled_out"]:
-                click.echo("   " + printable(message("gains.ruled_out", what=", ".join(each["ruled_out"]))))
-            elif each["part"] and each["id"] not in ("straggler", "imbalance"):
+            elif advice["command"]:
+                click.echo("   " + printable(message("gains.type", command=advice["command"])))
+            elif advice["ruled_out"]:
+                click.echo("   " + printable(message("gains.ruled_out", what=", ".join(advice["ruled_out"]))))
+            elif advice["part"] and advice["id"] not in ("straggler", "imbalance"):
                 click.echo("   " + message("gains.no_switch"))
-            told_by = message("gains.confirm", command=each["confirm_command"], text=each["confirm"])
+            told_by = message("gains.confirm", command=advice["confirm_command"], text=advice["confirm"])
             click.echo("   " + printable(told_by))
 
 
@@ -71,9 +71,9 @@ def advice_of_study(study: "Study", states: "list[RunStatus]", as_json: bool) ->
     points: list[tuple[list[RunDirectory], Mapping[str, Any], int | None]] = []
     for series in series_of(study_results(study, states, judge=judge)):
         for point in series["points"]:
-            ids = [each["id"] for each in point["runs"] if each["status"] == "SUCCEEDED"]
+            ids = [run["id"] for run in point["runs"] if run["status"] == "SUCCEEDED"]
             if ids:
-                runs = [RunDirectory(study.runs_folder / each) for each in ids]
+                runs = [RunDirectory(study.runs_folder / run_id) for run_id in ids]
                 points.append((runs, point, series["base_processes"]))
     _show(study.id, points, as_json)
 
@@ -89,26 +89,26 @@ def _show(
 
     if not points:
         raise RequestError("gains.needs_measured", name=name)
-    found = []
+    rows = []
     for runs, point, base in points:
         processes = runs[0].known().processes or 1
-        shares = [each for run in runs if (each := shares_of_run(run.path, processes)) is not None]
+        shares = [run_shares for run in runs if (run_shares := shares_of_run(run.path, processes)) is not None]
         evidence = evidence_of(runs[0], shares=shares[0] if shares else None)
         evidence = with_efficiency(evidence, point, base)
         mean = mean_of_runs(shares) if shares else None
-        made = attempts(advice_on(shares, evidence), mean, evidence)
-        found.append((runs[0], processes, made, bool(shares)))
-    show_advice(name, found, as_json)
+        tried = attempts(advice_on(shares, evidence), mean, evidence)
+        rows.append((runs[0], processes, tried, bool(shares)))
+    show_advice(name, rows, as_json)
 
 
-def _point_json(run: "RunDirectory", processes: int, made: "list[Attempt]", known: bool) -> dict[str, Any]:
+def _point_json(run: "RunDirectory", processes: int, attempts: "list[Attempt]", measured: bool) -> dict[str, Any]:
     return {
         "processes": processes,
         "run": run.id,
-        "known": known,
+        "known": measured,
         "advice": [
-            {**each.to_json(), "command": command_for(run, each), "confirm_command": confirm_command(run)}
-            for each in made
+            {**attempt.to_json(), "command": command_for(run, attempt), "confirm_command": confirm_command(run)}
+            for attempt in attempts
         ],
     }
 
@@ -149,12 +149,12 @@ def _asked(run: "RunDirectory") -> dict[str, Any]:
     from hackathon.jobs.resolve import COMMAND_LINE
 
     record = run.known()
-    given = {
+    typed = {
         name: value
         for name, value in record.parameters.items()
         if record.origins.get(f"parameters.{name}") == COMMAND_LINE
     }
-    return {**given, **{name: value for name, value in run.settings.items() if name in record.parameters}}
+    return {**typed, **{name: value for name, value in run.settings.items() if name in record.parameters}}
 
 
 def _setting(name: str, value: Any) -> str:

@@ -30,23 +30,25 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
 
     folder = runs_folder()
     sides = [
-        [each for part in text.split(",") if part for each in _side(part, not no_ask, metric)] for text in (old, new)
+        [result for part in text.split(",") if part for result in _side(part, not no_ask, metric)]
+        for text in (old, new)
     ]
-    known = sorted({name for side in sides for each in side for name in each.metrics})
-    if metric and known and metric not in known:
-        raise RequestError("compare.no_metric", metric=metric, known=", ".join(known))
+    metrics = sorted({name for side in sides for result in side for name in result.metrics})
+    if metric and metrics and metric not in metrics:
+        raise RequestError("compare.no_metric", metric=metric, known=", ".join(metrics))
     sides[0] = _with_evidence(sides[0], sides[1], folder)
     points = compare(
-        *sides, metric=metric, tolerance=tolerance / 100, changes=lambda one, other: _changes(one, other, folder)
+        *sides, metric=metric, tolerance=tolerance / 100, changes=lambda former, other: _changes(former, other, folder)
     )
     if not points:
         sizes = [", ".join(_places(side)) or "–" for side in sides]
         raise RequestError("compare.no_common", old=old, new=new, old_sizes=sizes[0], new_sizes=sizes[1])
     verdict = overall(points)
     if as_json:
-        told = {"old": [each.id for each in sides[0]], "new": [each.id for each in sides[1]], "verdict": verdict,
-                "tolerance": tolerance / 100, "points": [_point_json(point) for point in points]}  # fmt: skip
-        echo_json(told)
+        answer = {"old": [result.id for result in sides[0]], "new": [result.id for result in sides[1]],
+                  "verdict": verdict, "tolerance": tolerance / 100,
+                  "points": [_point_json(point) for point in points]}  # fmt: skip
+        echo_json(answer)
     else:
         _show(points, verdict, tolerance)
     if verdict not in GOOD:
@@ -56,7 +58,7 @@ def command(old: str, new: str, metric: str, tolerance: float, no_ask: bool, as_
 def _point_json(point: "ComparedPoint") -> dict[str, Any]:
     from dataclasses import asdict, replace
 
-    return {**asdict(replace(point, tried=())), "tried": [each.to_json() for each in point.tried]}
+    return {**asdict(replace(point, tried=())), "tried": [outcome.to_json() for outcome in point.tried]}
 
 
 def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "list[Result]":
@@ -70,19 +72,19 @@ def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "l
     from hackathon.runs.directory import RunDirectory, list_ids
     from hackathon.scaling.evidence import evidence_of
 
-    known = set(list_ids(folder))
-    first = min((each.id for each in new if each.id in known), default="")
-    seen: set[tuple[int, str]] = set()
-    made = []
-    for each in old:
-        point = each.processes, settings_text(each.settings)
-        if each.id in known and each.state == "SUCCEEDED" and point not in seen:
-            seen.add(point)
-            evidence = evidence_of(RunDirectory(folder / each.id), before=first, shares=each.shares)
-            made.append(replace(each, evidence=evidence))
+    ids = set(list_ids(folder))
+    first = min((result.id for result in new if result.id in ids), default="")
+    points: set[tuple[int, str]] = set()
+    results = []
+    for result in old:
+        point = result.processes, settings_text(result.settings)
+        if result.id in ids and result.state == "SUCCEEDED" and point not in points:
+            points.add(point)
+            evidence = evidence_of(RunDirectory(folder / result.id), before=first, shares=result.shares)
+            results.append(replace(result, evidence=evidence))
         else:
-            made.append(each)
-    return made
+            results.append(result)
+    return results
 
 
 def _changes(old: "Result", new: "Result", folder: Path) -> "list[Change]":
@@ -90,19 +92,19 @@ def _changes(old: "Result", new: "Result", folder: Path) -> "list[Change]":
     from hackathon.runs.directory import RunDirectory, list_ids
     from hackathon.scaling.evidence import changes, program_digest
 
-    known = set(list_ids(folder))
-    if old.id not in known or new.id not in known:
+    ids = set(list_ids(folder))
+    if old.id not in ids or new.id not in ids:
         return []
-    one, other = RunDirectory(folder / old.id), RunDirectory(folder / new.id)
-    return changes(one.known(), other.known(), (program_digest(one), program_digest(other)))
+    former, other = RunDirectory(folder / old.id), RunDirectory(folder / new.id)
+    return changes(former.known(), other.known(), (program_digest(former), program_digest(other)))
 
 
 def _places(side: "list[Result]") -> list[str]:
     """Return the points of one side: `4`, or with settings `4 [lr=0.1]`."""
     from hackathon.jobs.settings import settings_text
 
-    found = sorted({(each.processes, settings_text(each.settings)) for each in side})
-    return [f"{size} [{text}]" if text else str(size) for size, text in found]
+    points = sorted({(result.processes, settings_text(result.settings)) for result in side})
+    return [f"{size} [{text}]" if text else str(size) for size, text in points]
 
 
 def _side(text: str, ask: bool, metric: str) -> "list[Result]":
@@ -130,11 +132,11 @@ def _of_run(run: Path, state: str, metric: str) -> "Result":
     from hackathon.scaling.compare import Result
 
     record = RunDirectory(run).record()
-    found = final_numbers(run, record, over=state not in OPEN)
-    name = metric or found.metric
+    numbers = final_numbers(run, record, over=state not in OPEN)
+    name = metric or numbers.metric
     settings = dict(record.study.settings) if record.study else {}
     unit, shares = metric_unit(record.metrics, name), shares_of_run(run, record.processes)
-    return Result(run.name, record.processes or 1, state, name, unit, found.values, final_texts(run),
+    return Result(run.name, record.processes or 1, state, name, unit, numbers.values, final_texts(run),
                   record.check, record.metric, settings, shares)  # fmt: skip
 
 
@@ -150,8 +152,8 @@ def _of_crate(crate: "Crate", metric: str) -> "Result":
     from hackathon.text.json_fields import count_of, mapping_of, mappings_of, text_of
 
     result, declared = crate.record(RESULT), mappings_of(crate.record("request.json").get("metrics"))
-    told = {str(key): number(value) for key, value in mapping_of(result.get("metrics")).items()}
-    values = {key: value for key, value in told.items() if value is not None}
+    metrics = {str(key): number(value) for key, value in mapping_of(result.get("metrics")).items()}
+    values = {key: value for key, value in metrics.items() if value is not None}
     # crates of older versions name the metric that was asked for, not the one that was told
     name = metric or throughput(text_of(result.get("metric")) or DEFAULT_METRIC, declared, values)
     return Result(
@@ -178,9 +180,9 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
     texts = sorted({name for point in points for name in point.texts})
     names = list(dict.fromkeys(name for point in points for name in point.settings))
     head = [*names, message("compare.processes")]
-    for shown in (speed, quality):
-        if shown is not None:
-            head += [f"{shown.name} {message('compare.old')}", message("compare.new"), message("compare.change")]
+    for difference in (speed, quality):
+        if difference is not None:
+            head += [f"{difference.name} {message('compare.old')}", message("compare.new"), message("compare.change")]
     rows = []
     for point in points:
         row = [*(value_text(point.settings.get(name, "–")) for name in names), str(point.processes)]
@@ -194,7 +196,9 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
             click.echo(line)
         for outcome in point.tried:
             click.echo(message("shares.advice_of", processes=point.processes, text=printable(outcome.message)))
-    methods = dict.fromkeys(each.method for point in points for each in (point.speed,) if each is not None)
+    methods = dict.fromkeys(
+        difference.method for point in points for difference in (point.speed,) if difference is not None
+    )
     for method in methods:
         click.echo(message(f"compare.method_{method}", tolerance=f"{tolerance:g}"), err=True)
     if any(point.passed is False for point in points):
@@ -208,21 +212,21 @@ def _show(points: "list[ComparedPoint]", verdict: str, tolerance: float) -> None
         click.echo(message("compare.weights_equal"))
 
 
-def _cells(found: "Difference | None") -> list[str]:
+def _cells(difference: "Difference | None") -> list[str]:
     from statistics import fmean
 
     from hackathon.scaling.show import number
 
-    if found is None:
+    if difference is None:
         return ["–", "–", "–"]
-    change = "–" if found.change is None else f"{100 * found.change:+.2f} %"
-    if found.low is not None and found.high is not None and found.method != "tolerance":
-        change += f" [{100 * found.low:+.2f}, {100 * found.high:+.2f}]"
+    change = "–" if difference.change is None else f"{100 * difference.change:+.2f} %"
+    if difference.low is not None and difference.high is not None and difference.method != "tolerance":
+        change += f" [{100 * difference.low:+.2f}, {100 * difference.high:+.2f}]"
     values = []
-    for side in (found.old, found.new):
+    for side in (difference.old, difference.new):
         mean = fmean(side)
         count = f" (n={len(side)})" if len(side) > 1 else ""
-        values.append(f"{number(mean) if math.isfinite(mean) else mean} {found.unit}".strip() + count)
+        values.append(f"{number(mean) if math.isfinite(mean) else mean} {difference.unit}".strip() + count)
     return [*values, change]
 
 

@@ -161,13 +161,13 @@ def _tell_causes(results: dict[str, Any], study: "Study", states: "list[RunStatu
     from hackathon.runs.study import runs_of
     from hackathon.scaling.table import points_of
 
-    known = {run.id: run for run in runs_of(study)}
-    pairs = [(known[state.run_id], state) for state in states if state.run_id in known]
-    found = causes([run for run, _ in pairs], [state for _, state in pairs])
+    runs = {run.id: run for run in runs_of(study)}
+    pairs = [(runs[state.run_id], state) for state in states if state.run_id in runs]
+    findings = causes([run for run, _ in pairs], [state for _, state in pairs])
     for point in points_of(results):
         for run in point["runs"]:
-            if run["id"] in found:
-                run["reason"] = cause_text(found[run["id"]], run.get("reason", ""))
+            if run["id"] in findings:
+                run["reason"] = cause_text(findings[run["id"]], run.get("reason", ""))
 
 
 def _measured(runs: "list[RunDirectory]") -> "list[RunDirectory]":

@@ -73,14 +73,14 @@ def command(
             raise RequestError("preflight.with_resume")
         from dataclasses import replace
 
-        others = replace(options, no_project=False) != Options()
-        if vary or counts or others or repeat > 1 or mode != "weak" or note or tags:
+        altered = replace(options, no_project=False) != Options()
+        if vary or counts or altered or repeat > 1 or mode != "weak" or note or tags:
             raise RequestError("grid.with_resume")
-        campaign, rest = _resumed(resume, target, options, foreign, dry_run)
+        campaign, remaining = _resumed(resume, target, options, foreign, dry_run)
         if not dry_run:
             _go_on(campaign, max_queued, waiting, as_json)
         elif as_json:
-            _show_json(rest)
+            _show_json(remaining)
         return
     if not counts:
         raise RequestError("cli.scale_needs_processes")
@@ -129,12 +129,12 @@ def _resumed(
     campaign = resume(name, target, options, runs_folder().parent, foreign=foreign)
     if campaign.study.tuned:
         raise RequestError("tune.is_tuned", study=campaign.study.id[-8:])
-    rest = campaign.rest(status(runs_of(campaign.study), ask=False))
-    if rest.jobs:
-        (show_plan if dry_run else admit)(rest)
+    remaining = campaign.rest(status(runs_of(campaign.study), ask=False))
+    if remaining.jobs:
+        (show_plan if dry_run else admit)(remaining)
     elif dry_run:
-        click.echo(cost_text(rest.cost), err=True)  # nothing is left, and that is said
-    return campaign, rest
+        click.echo(cost_text(remaining.cost), err=True)  # nothing is left, and that is said
+    return campaign, remaining
 
 
 def _show_json(planned: "Plan") -> None:
@@ -192,16 +192,18 @@ def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json:
     left = len(pending_points(study, states))
     if left:
         click.echo(message("cli.study_left", left=left, study=study.id[-8:]), err=True)
-    held = len(held_points(study))
-    if held:
-        click.echo(message("cli.study_held", held=held, study=study.id[-8:], minutes=round(LIVE / 60)), err=True)
+    pending = len(held_points(study))
+    if pending:
+        click.echo(message("cli.study_held", held=pending, study=study.id[-8:], minutes=round(LIVE / 60)), err=True)
     if not waiting:
         if as_json:
             import json
 
             rows = [{"run": state.run_id, "job_id": state.job_id, "state": state.state} for state in states]
             click.echo(
-                json.dumps({"study": study.id, "runs": rows, "left": left, "held": held}, ensure_ascii=False, indent=1)
+                json.dumps(
+                    {"study": study.id, "runs": rows, "left": left, "held": pending}, ensure_ascii=False, indent=1
+                )
             )
         click.echo(message("cli.study_next", study=study.id[-8:]), err=True)
         return

@@ -31,17 +31,17 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
     for run in runs:
         logs = _logs(run)
         looked = looked or bool(logs)
-        found = _found(logs)
-        if not found:
+        matches = _found(logs)
+        if not matches:
             continue
         try:
             numbers = final_numbers(run.path, run.record(), over=True).values
         except RequestError:  # its pattern is none, which may be why somebody asks
             numbers = {}
         if as_json:
-            _echo_json(run.id, found, _rate(numbers))
+            _echo_json(run.id, matches, _rate(numbers))
         else:
-            click.echo("\n".join(lines(run.id, found, numbers)))
+            click.echo("\n".join(lines(run.id, matches, numbers)))
         return
     raise RequestError("suggest.none" if looked else "suggest.no_output", source=name, name=name)
 
@@ -65,28 +65,28 @@ def _found(logs: Sequence[Path]) -> "list[Suggestion]":
     from hackathon.logs.suggested_times import NAMES
 
     ranks = [path for path in logs if path.name != "job.log"]
-    found = suggestions(ranks)
-    if not found or found[0].name in NAMES:
+    matches = suggestions(ranks)
+    if not matches or matches[0].name in NAMES:
         shared = suggestions(logs[len(ranks) :])
-        if shared and (not found or shared[0].name not in NAMES):
+        if shared and (not matches or shared[0].name not in NAMES):
             return shared
-    return found
+    return matches
 
 
-def lines(source: str, found: "Sequence[Suggestion]", numbers: Mapping[str, float]) -> list[str]:
+def lines(source: str, suggestions: "Sequence[Suggestion]", numbers: Mapping[str, float]) -> list[str]:
     """Return the block for project.yaml; what is read already (`numbers`) makes all of it comments."""
     from hackathon.logs.final import metric_unit
     from hackathon.logs.suggest import block
 
-    known = _rate(numbers)
+    rates = _rate(numbers)
     notes = [message("suggest.paste", source=source)]
     notes += [
         message("suggest.known", name=name, value=f"{value:g}", unit=metric_unit({}, name))
-        for name, value in known.items()
+        for name, value in rates.items()
     ]
-    if found and found[0].each and found[0].ranks == "first":
+    if suggestions and suggestions[0].each and suggestions[0].ranks == "first":
         notes.append(message("suggest.each"))
-    return block(found, notes, active=not known)
+    return block(suggestions, notes, active=not rates)
 
 
 def from_log(path: Path) -> list[str]:
@@ -97,11 +97,11 @@ def from_log(path: Path) -> list[str]:
     from hackathon.logs.formats import read_formats
     from hackathon.logs.suggest import suggestions
 
-    found = suggestions([path])
+    matches = suggestions([path])
     numbers, _ = read_formats([], path, [], processes=1, torn=True)
-    if not found:
+    if not matches:
         raise RequestError("suggest.none", source=path)
-    return lines(path.name, found, numbers)
+    return lines(path.name, matches, numbers)
 
 
 def _rate(numbers: Mapping[str, float]) -> dict[str, float]:
@@ -111,11 +111,11 @@ def _rate(numbers: Mapping[str, float]) -> dict[str, float]:
     return {name: numbers[name] for name in RATES if name in numbers}
 
 
-def _echo_json(run: str, found: "Sequence[Suggestion]", known: Mapping[str, float]) -> None:
+def _echo_json(run: str, suggestions: "Sequence[Suggestion]", rates: Mapping[str, float]) -> None:
     rows: list[dict[str, Any]] = [
-        {"name": each.name, "pattern": each.pattern, "unit": each.unit, "reduce": "median",
-         "skip_first": each.skip_first, "ranks": each.ranks, "file": each.file, "line": each.line, "text": each.text,
-         "values": each.values, "value": each.value}
-        for each in found
+        {"name": suggestion.name, "pattern": suggestion.pattern, "unit": suggestion.unit, "reduce": "median",
+         "skip_first": suggestion.skip_first, "ranks": suggestion.ranks, "file": suggestion.file,
+         "line": suggestion.line, "text": suggestion.text, "values": suggestion.values, "value": suggestion.value}
+        for suggestion in suggestions
     ]  # fmt: skip
-    echo_json({"run": run, "known": dict(known), "suggestions": rows})
+    echo_json({"run": run, "known": dict(rates), "suggestions": rows})

@@ -26,17 +26,17 @@ LONGEST_TOKEN = 200
 @named("answer", noun="survey")
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--token", "with_token", is_flag=True, help=message("help.option_survey_token"))
-@click.option("-p", "--set", "given", type=Assignment(), multiple=True, help=message("help.option_survey_set"))
+@click.option("-p", "--set", "answers", type=Assignment(), multiple=True, help=message("help.option_survey_set"))
 @click.option("--shared", type=click.Path(file_okay=False, path_type=Path), help=message("help.option_shared"))
-def command(name: str | None, with_token: bool, given: tuple[tuple[str, str], ...], shared: Path | None) -> None:
+def command(name: str | None, with_token: bool, answers: tuple[tuple[str, str], ...], shared: Path | None) -> None:
     from hackathon.board.directory import find_shared
     from hackathon.survey.dropbox import drop, published
 
     box = _box(find_shared(shared, os.environ, Path.cwd()), name)
     frozen = published(box)
     token = _token() if with_token else ""
-    if given:
-        values = _given(frozen.survey, given)
+    if answers:
+        values = _given(frozen.survey, answers)
     elif sys.stdin.isatty() and sys.stderr.isatty():
         values = _asked(frozen.survey)
     else:
@@ -53,12 +53,12 @@ def _box(shared: Path, name: str | None) -> "Box":
     from hackathon.survey.storage import survey_name
 
     if name is None:
-        found = open_surveys(shared)
-        if len(found) > 1:
-            raise RequestError("survey.which", names=", ".join(found))
-        if not found:
+        names = open_surveys(shared)
+        if len(names) > 1:
+            raise RequestError("survey.which", names=", ".join(names))
+        if not names:
             raise RequestError("survey.not_there", folder=shared)
-        name = found[0]
+        name = names[0]
     return Box(shared, shared / SURVEYS / survey_name(name))
 
 
@@ -78,15 +78,17 @@ def _token() -> str:
     return plain_token(text)
 
 
-def _given(survey: "Survey", given: Sequence[tuple[str, str]]) -> "dict[str, Value]":
+def _given(survey: "Survey", answers: Sequence[tuple[str, str]]) -> "dict[str, Value]":
     from hackathon.survey.values import read_values
 
     raw: dict[str, list[str]] = {}
-    for identifier, text in given:
+    for identifier, text in answers:
         raw.setdefault(identifier, []).append(text)
     values, problems = read_values(survey, raw)
     if problems:
-        lines = "\n".join(f"  {each.question}: {each.text}" if each.question else f"  {each.text}" for each in problems)
+        lines = "\n".join(
+            f"  {problem.question}: {problem.text}" if problem.question else f"  {problem.text}" for problem in problems
+        )
         raise RequestError("survey.answer_wrong", problems=printable(lines, kept="\n"))
     return values
 
@@ -133,7 +135,7 @@ def _ask(survey: "Survey", question: "Question", values: "dict[str, Value]") -> 
             return
         raw: Mapping[str, Sequence[str]] = {question.id: _numbered(question, texts)}
         read, problems = read_values(alone, raw)
-        wrong: list[ValueProblem] = [each for each in problems if each.question]
+        wrong: list[ValueProblem] = [problem for problem in problems if problem.question]
         if not wrong:
             values.update(read)
             return
@@ -190,7 +192,7 @@ def _shown(question: "Question", values: "Mapping[str, Value]") -> str:
         return "–"
     if question.kind in ("choice", "choices"):
         chosen = value if isinstance(value, tuple) else (str(value),)
-        return printable(", ".join(localized(question.options[each], each) for each in chosen))
+        return printable(", ".join(localized(question.options[option], option) for option in chosen))
     return printable(str(value))
 
 

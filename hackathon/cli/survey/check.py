@@ -22,56 +22,61 @@ def command(name: str | None, as_json: bool) -> None:
     from hackathon.survey.checks import look
     from hackathon.survey.collection import find_collection
 
-    found = look(find_collection(name, Path.cwd()))
+    report = look(find_collection(name, Path.cwd()))
     if as_json:
-        echo_json(_values(found))
+        echo_json(_values(report))
     else:
-        click.echo(printable(look_line(found)))
-        if found.gathered is not None:
-            channels = found.gathered.by_channel
+        click.echo(printable(look_line(report)))
+        if report.gathered is not None:
+            channels = report.gathered.by_channel
             text = message(
                 "survey.look_channels",
                 form=channels["form"], box=channels["box"], files=channels["import"],
-                tokens=found.tokens, spent=found.spent,
+                tokens=report.tokens, spent=report.spent,
             )  # fmt: skip
             click.echo(text)
-        for trouble in found.troubles:
+        for trouble in report.troubles:
             click.echo(printable(f"{message(f'cli.{trouble.level}')}: {trouble.text}"), err=True)
             if trouble.remedy:
                 click.echo(printable(f"  {trouble.remedy}"), err=True)
-        if not found.troubles:
+        if not report.troubles:
             click.echo(message("survey.look_good"), err=True)
-    if not found.good:
+    if not report.good:
         raise click.exceptions.Exit(WRONG_REQUEST)
 
 
-def look_line(found: "SurveyCheck") -> str:
+def look_line(report: "SurveyCheck") -> str:
     """Return how a survey stands, in one line."""
     return message(
         "survey.look_line",
-        name=found.name,
-        state=message(f"survey.state_{found.state}"),
-        questions=found.questions,
-        answered=found.answered,
-        invited="–" if found.invited is None else found.invited,
+        name=report.name,
+        state=message(f"survey.state_{report.state}"),
+        questions=report.questions,
+        answered=report.answered,
+        invited="–" if report.invited is None else report.invited,
     )
 
 
-def _values(found: "SurveyCheck") -> dict[str, Any]:
+def _values(report: "SurveyCheck") -> dict[str, Any]:
     return {
-        "name": found.name,
-        "state": found.state,
-        "questions": found.questions,
-        "answered": found.answered,
-        "invited": found.invited,
-        "tokens": found.tokens,
-        "spent": found.spent,
-        "by_channel": found.gathered.by_channel if found.gathered else None,
-        "left_out": len(found.gathered.left_out) if found.gathered else found.left_out,
-        "unread": found.unread,
-        "ok": found.good,
+        "name": report.name,
+        "state": report.state,
+        "questions": report.questions,
+        "answered": report.answered,
+        "invited": report.invited,
+        "tokens": report.tokens,
+        "spent": report.spent,
+        "by_channel": report.gathered.by_channel if report.gathered else None,
+        "left_out": len(report.gathered.left_out) if report.gathered else report.left_out,
+        "unread": report.unread,
+        "ok": report.good,
         "troubles": [
-            {"level": each.level, "problem": each.id.partition(".")[2], "text": each.text, "remedy": each.remedy}
-            for each in found.troubles
+            {
+                "level": trouble.level,
+                "problem": trouble.id.partition(".")[2],
+                "text": trouble.text,
+                "remedy": trouble.remedy,
+            }
+            for trouble in report.troubles
         ],
     }

@@ -18,14 +18,14 @@ def command(name: str | None, yes: bool) -> None:
 
     survey = find_collection(name, Path.cwd())
     if survey.state == "open":
-        found = survey.gathered()
+        gathered = survey.gathered()
         for account, why in [
-            *((each.account, each.reason) for each in found.left_out),
-            *((f"{each.path.name} {each.account}".strip(), each.reason) for each in found.unread),
+            *((answer.account, answer.reason) for answer in gathered.left_out),
+            *((f"{file.path.name} {file.account}".strip(), file.reason) for file in gathered.unread),
         ]:
             text = message("survey.will_be_left_out", account=account, why=why)
             click.echo(printable(f"{message('cli.warning')}: {text}"), err=True)
-        question = message("survey.close_ask", name=survey.name, answered=len(found.answers))
+        question = message("survey.close_ask", name=survey.name, answered=len(gathered.answers))
         # a script that closes a survey means it; a person may have mistyped a name
         if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
             raise click.exceptions.Exit(0)

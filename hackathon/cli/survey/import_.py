@@ -20,14 +20,14 @@ SHOWN = 50
 @click.argument("files", metavar="FILE... [NAME]", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--survey", "name", metavar="NAME", help=message("help.option_survey_name"))
 @click.option("--encoding", metavar="NAME", help=message("help.option_survey_encoding"))
-@click.option("--map", "given", metavar="COLUMN=ID", type=Assignment(), multiple=True,
+@click.option("--map", "mapping", metavar="COLUMN=ID", type=Assignment(), multiple=True,
               help=message("help.option_survey_map"))  # fmt: skip
 @click.option("--dry-run", is_flag=True, help=message("help.option_survey_dry_run"))
 @click.option("--skip-bad", is_flag=True, help=message("help.option_survey_skip_bad"))
 @click.option("--incomplete", is_flag=True, help=message("help.option_survey_incomplete"))
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(
-    files: tuple[Path, ...], name: str | None, encoding: str | None, given: tuple[tuple[str, str], ...],
+    files: tuple[Path, ...], name: str | None, encoding: str | None, mapping: tuple[tuple[str, str], ...],
     dry_run: bool, skip_bad: bool, incomplete: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from hackathon.survey.collection import find_collection
@@ -35,14 +35,14 @@ def command(
 
     files, name = _parted(files, name)
     survey = find_collection(name, Path.cwd(), ("open",))
-    found = import_answers(
-        survey, files, encoding=encoding, given=given, dry_run=dry_run, skip_bad=skip_bad, incomplete=incomplete
+    imported = import_answers(
+        survey, files, encoding=encoding, given=mapping, dry_run=dry_run, skip_bad=skip_bad, incomplete=incomplete
     )
     if as_json:
-        _echo_json(found)
+        _echo_json(imported)
     else:
-        _echo(found, survey.name, dry_run, skip_bad)
-    if found.problems and (not skip_bad or not (found.stored or dry_run)):
+        _echo(imported, survey.name, dry_run, skip_bad)
+    if imported.problems and (not skip_bad or not (imported.stored or dry_run)):
         raise click.exceptions.Exit(WRONG_REQUEST)
 
 
@@ -57,7 +57,7 @@ def _parted(words: tuple[Path, ...], name: str | None) -> tuple[tuple[Path, ...]
     return words, name
 
 
-def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
+def _echo(imported: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
     from hackathon.cli.show import echo_table, printable
 
     if dry_run:
@@ -67,36 +67,38 @@ def _echo(found: "Imported", name: str, dry_run: bool, skip_bad: bool) -> None:
                 column.heading,
                 f"{column.question} {column.option}".strip() or message(f"survey_import.role_{column.role}"),
             ]
-            for _, column in found.columns
+            for _, column in imported.columns
         ]
         echo_table(heads, rows)
-    for problem in found.problems[:SHOWN]:
+    for problem in imported.problems[:SHOWN]:
         click.echo(printable(f"{problem.where}: {problem.text}"), err=True)
-    if len(found.problems) > SHOWN:
-        click.echo(f"  … {len(found.problems) - SHOWN}", err=True)
-    for remedy in dict.fromkeys(problem.remedy for problem in found.problems if problem.remedy):
+    if len(imported.problems) > SHOWN:
+        click.echo(f"  … {len(imported.problems) - SHOWN}", err=True)
+    for remedy in dict.fromkeys(problem.remedy for problem in imported.problems if problem.remedy):
         click.echo(printable(f"{message('cli.hint')}: {remedy}"), err=True)
-    for what in ("known", "spent", "blank", "incomplete", *(("skipped",) if skip_bad else ())):
-        count = getattr(found, what)
+    for kind in ("known", "spent", "blank", "incomplete", *(("skipped",) if skip_bad else ())):
+        count = getattr(imported, kind)
         if count:
-            click.echo(message(f"survey_import.{what}", count=count), err=True)
-    if found.stored or (dry_run and (skip_bad or not found.problems)):
-        text = "survey_import.done" if found.stored else "survey_import.would"
-        click.echo(message(text, counted=found.counted, name=name), err=True)
+            click.echo(message(f"survey_import.{kind}", count=count), err=True)
+    if imported.stored or (dry_run and (skip_bad or not imported.problems)):
+        text = "survey_import.done" if imported.stored else "survey_import.would"
+        click.echo(message(text, counted=imported.counted, name=name), err=True)
     else:
-        click.echo(message("survey_import.nothing_at_all" if found.whole_file else "survey_import.nothing"), err=True)
+        click.echo(
+            message("survey_import.nothing_at_all" if imported.whole_file else "survey_import.nothing"), err=True
+        )
 
 
-def _echo_json(found: "Imported") -> None:
+def _echo_json(imported: "Imported") -> None:
     value = {
-        "counted": found.counted, "known": found.known, "spent": found.spent, "blank": found.blank,
-        "incomplete": found.incomplete, "skipped": found.skipped, "stored": found.stored,
+        "counted": imported.counted, "known": imported.known, "spent": imported.spent, "blank": imported.blank,
+        "incomplete": imported.incomplete, "skipped": imported.skipped, "stored": imported.stored,
         "problems": [
             {
-                "file": str(each.file), "line": each.line, "column": each.column, "text": each.text,
-                "remedy": each.remedy,
+                "file": str(problem.file), "line": problem.line, "column": problem.column, "text": problem.text,
+                "remedy": problem.remedy,
             }
-            for each in found.problems
+            for problem in imported.problems
         ],
     }  # fmt: skip
     echo_json(value)

@@ -22,5 +22,5 @@ def command(name: str, template: str | None, source: Path | None) -> None:
 
     if template is not None and source is not None:
         raise RequestError("survey.template_or_file")
-    made = new_survey(name, Path.cwd(), template or "hackathon", source)
-    click.echo(printable(message("survey.made", file=made.folder / SURVEY_FILE, name=made.name)), err=True)
+    collection = new_survey(name, Path.cwd(), template or "hackathon", source)
+    click.echo(printable(message("survey.made", file=collection.folder / SURVEY_FILE, name=collection.name)), err=True)

@@ -17,15 +17,15 @@ def command(name: str | None, tokens: int, as_json: bool) -> None:
     from hackathon.survey.collection import find_collection
 
     survey = find_collection(name, Path.cwd(), ("draft",))
-    made = survey.open(tokens)
+    new_tokens = survey.open(tokens)
     if as_json:
-        echo_json({"name": survey.name, "digest": survey.digest, "tokens": made})
+        echo_json({"name": survey.name, "digest": survey.digest, "tokens": new_tokens})
         return
-    for token in made:
+    for token in new_tokens:
         click.echo(token)
     click.echo(message("survey.opened", name=survey.name), err=True)
-    if made:
-        click.echo(message("survey.opened_tokens", count=len(made)), err=True)
+    if new_tokens:
+        click.echo(message("survey.opened_tokens", count=len(new_tokens)), err=True)
     if survey.box() is not None:
         click.echo(message("survey.opened_box", name=survey.name), err=True)
     click.echo(message("survey.opened_next", name=survey.name), err=True)

@@ -49,9 +49,9 @@ def command(
         raise RequestError("survey_form.no_tokens")
     public = public_address(url) if url else None
     if page is not None:
-        made = collection.open(tokens) if tokens else []
+        new_tokens = collection.open(tokens) if tokens else []
         _write_page(collection, page)
-        _hand_out(collection, made, public.url if public else "", sheet)
+        _hand_out(collection, new_tokens, public.url if public else "", sheet)
         return
     from hackathon.web.dashboard.endpoint import listening
 
@@ -77,7 +77,7 @@ def _serve(
     from hackathon.web.survey_form.server import serve
 
     gc.enable()  # it was turned off for commands that live for a moment
-    made = collection.open(tokens) if tokens else []
+    new_tokens = collection.open(tokens) if tokens else []
     address, port = listener.getsockname()[:2]
     names, any_number = names_of(Endpoint(listener, address=address, port=port))
     own = f"http://{f'[{address}]' if ':' in address else address}:{port}/"
@@ -90,7 +90,7 @@ def _serve(
 
     def ready() -> None:
         _tell(collection, base, own, public is not None, bind)
-        _hand_out(collection, made, base, sheet)
+        _hand_out(collection, new_tokens, base, sheet)
         click.echo(message("survey_form.until"))
 
     app = SurveyApp(
@@ -130,8 +130,8 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
             _write(sheet, text, 0o600)
         except (HackathonError, OSError) as error:
             # the tokens are made and nowhere else: they must not be lost with the file
-            said = error if isinstance(error, HackathonError) else _unwritten(sheet, error)
-            click.echo(f"{message('cli.warning')}: {said}", err=True)
+            reason = error if isinstance(error, HackathonError) else _unwritten(sheet, error)
+            click.echo(f"{message('cli.warning')}: {reason}", err=True)
         else:
             click.echo(message("survey_form.written", path=sheet))
             click.echo(message("survey_form.sheet_secret"))

@@ -52,12 +52,12 @@ def command(
         for warning in write_chart(summary, plot):
             click.echo(f"{message('cli.warning')}: {warning}", err=True)
         click.echo(message("survey_summary.written", file=plot), err=True)
-    shown = _only(summary, by) if by is not None else summary
-    made = _formed(shown, form) if other is None else _compared(_other(other, summary.name, private), shown, form)
+    selected = _only(summary, by) if by is not None else summary
+    text = _formed(selected, form) if other is None else _compared(_other(other, summary.name, private), selected, form)
     if to is None:
-        click.echo(made, nl=False)
+        click.echo(text, nl=False)
     else:
-        _write(to, made, form, private)
+        _write(to, text, form, private)
 
 
 def _print_answers(collection: "Collection", to: Path | None) -> None:
@@ -66,11 +66,11 @@ def _print_answers(collection: "Collection", to: Path | None) -> None:
 
     if collection.survey.anonymous:
         raise RequestError("survey_summary.answers_anonymous", name=collection.name)
-    made = answers_csv(collection.survey, collection.answers())
+    text = answers_csv(collection.survey, collection.answers())
     if to is None:
-        click.echo(made, nl=False)
+        click.echo(text, nl=False)
     else:
-        _write(to, made, "csv", private=True)
+        _write(to, text, "csv", private=True)
 
 
 def _review(collection: "Collection") -> None:
@@ -87,26 +87,26 @@ def _review(collection: "Collection") -> None:
         write_texts(collection.folder, collection.survey, collection.answers(), names)
     except OSError as error:
         raise HackathonError("survey_summary.cannot_write", file=path, reason=error.strerror) from None
-    kept = read_texts(collection.folder, collection.survey)
-    if kept is not None and not kept.reviewed:
+    texts = read_texts(collection.folder, collection.survey)
+    if texts is not None and not texts.reviewed:
         click.echo(message("survey_summary.texts_written", file=path), err=True)
-    sentences = [each.text for some in (kept.sentences.values() if kept else ()) for each in some]
-    found = [some for text in sentences if (some := mentions(text, names))]
-    if found and kept is not None:
-        what = printable(told(list(dict.fromkeys(each for some in found for each in some))))
-        identifier = "texts_still" if kept.reviewed else "texts_mentions"
-        click.echo(message(f"survey_summary.{identifier}", count=len(found), file=path, what=what), err=True)
+    sentences = [sentence.text for some in (texts.sentences.values() if texts else ()) for sentence in some]
+    matches = [some for text in sentences if (some := mentions(text, names))]
+    if matches and texts is not None:
+        text = printable(told(list(dict.fromkeys(mention for some in matches for mention in some))))
+        identifier = "texts_still" if texts.reviewed else "texts_mentions"
+        click.echo(message(f"survey_summary.{identifier}", count=len(matches), file=path, what=text), err=True)
 
 
 def _only(summary: "SurveySummary", by: str) -> "SurveySummary":
     """Return a summary with one breakdown only. It is worked out as ever: no choice of breakdowns tells more."""
     from dataclasses import replace
 
-    found = tuple(each for each in summary.breakdowns if each.question.id == by)
+    breakdowns = tuple(breakdown for breakdown in summary.breakdowns if breakdown.question.id == by)
     if by not in summary.survey.breakdowns:
-        known = ", ".join(summary.survey.breakdowns) or "–"
-        raise RequestError("survey_summary.no_breakdown", name=summary.name, by=by, known=known)
-    return replace(summary, items=(), texts=(), breakdowns=found)
+        available = ", ".join(summary.survey.breakdowns) or "–"
+        raise RequestError("survey_summary.no_breakdown", name=summary.name, by=by, known=available)
+    return replace(summary, items=(), texts=(), breakdowns=breakdowns)
 
 
 def _formed(summary: "SurveySummary", form: str) -> str:
@@ -129,8 +129,8 @@ def _compared(old: "SurveySummary", new: "SurveySummary", form: str) -> str:
         return _json(comparison.to_json(old, new, pairs))
     if form == "csv":
         return comparison.comma_separated(pairs)
-    made = comparison.comparison_tables(old, new, pairs)
-    return (tables.markdown if form == "markdown" else tables.text)(made)
+    rows = comparison.comparison_tables(old, new, pairs)
+    return (tables.markdown if form == "markdown" else tables.text)(rows)
 
 
 def _other(path: Path, name: str, private: bool) -> "SurveySummary":
@@ -142,7 +142,7 @@ def _other(path: Path, name: str, private: bool) -> "SurveySummary":
     if not path.is_dir():
         return read_summary(path)
     folder = path.resolve()
-    same = any(each.name == name for each in find_collections(folder))
+    same = any(collection.name == name for collection in find_collections(folder))
     return summary_of(find_collection(name if same else None, folder), private=private)
 
 
@@ -152,11 +152,11 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def _write(path: Path, made: str, form: str, private: bool) -> None:
+def _write(path: Path, text: str, form: str, private: bool) -> None:
     from hackathon.text.files import write_whole
 
     # A spreadsheet takes a CSV file in UTF-8 for the system's code page unless it begins with the mark.
-    raw = made.encode("utf-8-sig" if form == "csv" else "utf-8", "replace")
+    raw = text.encode("utf-8-sig" if form == "csv" else "utf-8", "replace")
     try:
         write_whole(path, raw, 0o600 if private else 0o644)
     except OSError as error:
