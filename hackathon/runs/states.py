@@ -155,7 +155,7 @@ def _fits(name: str, value: object) -> bool:
 def decide(markers: Markers, job: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:
     """Return the state of a run that is not sealed.
 
-    `seen` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
+    `job` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
     know the job in two good answers, newer than the submission, at least 60 s apart, and the markers were read again.
     """
     status = RunStatus(
