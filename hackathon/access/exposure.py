@@ -23,7 +23,7 @@ def can_read(path: Path) -> Others:
 
 def _who(path: Path, bits: int) -> Others:
     real = path.resolve(strict=True)
-    way = [(component, component.stat()) for component in (*reversed(real.parents), real)]
+    way = [(part, part.stat()) for part in (*reversed(real.parents), real)]
     owner = way[-1][1].st_uid
     named = Others()
     for parent, status in way:
@@ -34,12 +34,10 @@ def _who(path: Path, bits: int) -> Others:
     everybody = _place(way, ANYBODY, frozenset(), bits, {owner, 0})
     if everybody is not None:
         return Others(everybody=True, place=everybody)
-    by_group = {
-        gid: component for gid in groups if (component := _place(way, ANYBODY, frozenset({gid}), bits, {owner, 0}))
-    }
-    by_user = {uid: component for uid in named.users if (component := _place(way, uid, frozenset(), bits, {owner, 0}))}
-    components = [*by_group.values(), *by_user.values()]
-    return Others(False, frozenset(by_group), frozenset(by_user), place=components[0] if components else None)
+    by_group = {gid: part for gid in groups if (part := _place(way, ANYBODY, frozenset({gid}), bits, {owner, 0}))}
+    by_user = {uid: part for uid in named.users if (part := _place(way, uid, frozenset(), bits, {owner, 0}))}
+    parts = [*by_group.values(), *by_user.values()]
+    return Others(False, frozenset(by_group), frozenset(by_user), place=parts[0] if parts else None)
 
 
 def _place(
@@ -47,15 +45,13 @@ def _place(
 ) -> Path | None:
     """Return the component that gives an account what is wanted, None when none does."""
     last = len(way) - 1
-    for position, (component, status) in enumerate(way):
+    for position, (part, status) in enumerate(way):
         folder = stat.S_ISDIR(status.st_mode)
         bits = access | ENTER if folder else access
         # in a sticky folder only the owner of an entry can replace it
         open_above = access == WRITE and not status.st_mode & stat.S_ISVTX
-        if (position == last or (open_above and status.st_uid in owners)) and allowed(
-            component, status, uid, gids, bits
-        ):
-            return component
-        if folder and not allowed(component, status, uid, gids, ENTER):
+        if (position == last or (open_above and status.st_uid in owners)) and allowed(part, status, uid, gids, bits):
+            return part
+        if folder and not allowed(part, status, uid, gids, ENTER):
             return None
     return None
