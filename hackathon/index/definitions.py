@@ -14,10 +14,10 @@ class Definitions:
 
     def of(self, project: str) -> str:
         """Return the digest of what the project in a folder declares; empty where it declares nothing."""
-        mark, digest = mark_of(project), self._known.get(project)
-        if digest is None or digest[0] != mark:
-            digest = self._known[project] = mark, declared_digest(project)
-        return digest[1]
+        mark, cached = mark_of(project), self._known.get(project)
+        if cached is None or cached[0] != mark:
+            cached = self._known[project] = mark, declared_digest(project)
+        return cached[1]
 
     def outdated(self, projects: Iterable[str], entries: Mapping[str, IndexEntry]) -> list[str]:
         """Return the keys of entries that were read with other metrics than their project declares now."""

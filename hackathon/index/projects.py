@@ -137,19 +137,17 @@ def find_projects(
     problems: list[str] = []
     roots = _roots(event_folder, event, folders, problems)
     bounds = bounds_of(event_folder, event, folders)
-    matches: dict[tuple[int, int] | str, ProjectFolder] = {}
+    unique: dict[tuple[int, int] | str, ProjectFolder] = {}
     for root, team, title in roots:
         foreign_roots = frozenset(str(path) for path, its, _ in roots if its != team and path != root)
         for path in _below(root, bounds.of(team), problems, foreign_roots):
-            matches.setdefault(_identity(path), ProjectFolder(Path(path), team, title))
+            unique.setdefault(_identity(path), ProjectFolder(Path(path), team, title))
     if strays is not None and event_folder is not None:
         walked = frozenset([*(str(root) for root, _, _ in roots), *map(str, without)])
         base = event_folder.absolute()
         for path in _below(base, bounds.of(""), strays, walked) if str(base) not in walked else ():
-            matches.setdefault(_identity(path), ProjectFolder(Path(path), shown=False))
-    return sorted(matches.values(), key=lambda project: (project.team, str(project.path))), list(
-        dict.fromkeys(problems)
-    )
+            unique.setdefault(_identity(path), ProjectFolder(Path(path), shown=False))
+    return sorted(unique.values(), key=lambda project: (project.team, str(project.path))), list(dict.fromkeys(problems))
 
 
 def bounds_of(event_folder: Path | None, event: "Event | None", folders: Sequence[Path]) -> Bounds:

@@ -212,7 +212,7 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
         )
     cores = [group.cpus or group.cores for group in groups]
     used = request.processes_per_node * request.threads
-    if all(cores) and used > (most := max(cores_of_group or 0 for cores_of_group in cores)):
+    if all(cores) and used > (most := max(number or 0 for number in cores)):
         violations.append(
             _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
                        cores=most, cluster=cluster.name)

@@ -57,7 +57,7 @@ def final_numbers(
     where others read them, too. Raises RequestError for a
     metric's pattern that is not a regular expression.
     """
-    chosen_metric = metric or record.metric
+    target = metric or record.metric
     left_out = False
 
     def readable(size: int) -> bool:
@@ -67,16 +67,9 @@ def final_numbers(
 
     sure: dict[str, str] = {}
     values = read_metrics(
-        run,
-        record.metrics,
-        chosen_metric,
-        processes=record.processes,
-        torn=over,
-        readable=readable,
-        sure=sure,
-        meters=meters,
+        run, record.metrics, target, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
     )
-    chosen = chosen_metric if metric else throughput(chosen_metric, record.metrics, values)
+    chosen = target if metric else throughput(target, record.metrics, values)
     return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure)
 
 

@@ -160,12 +160,8 @@ def is_labelled(lines: Iterable[str]) -> bool:
     ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", *DAEMONS, "hackathon: ")))
     sample = list(islice(ranks, SAMPLE))
     matches = [_LABEL[1].match(line) or _LABEL_BRACKET[1].match(line) for line in sample]
-    ranks_found = [int(match["rank"]) for match in matches if match]
-    return (
-        len(ranks_found) >= 3
-        and len(ranks_found) >= 0.9 * len(sample)
-        and len(set(ranks_found)) <= 0.75 * len(ranks_found)
-    )
+    labels = [int(match["rank"]) for match in matches if match]
+    return len(labels) >= 3 and len(labels) >= 0.9 * len(sample) and len(set(labels)) <= 0.75 * len(labels)
 
 
 class _Facts:

@@ -87,9 +87,9 @@ def printed_curves(
 def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, Points]:
     """Return the curves that the patterns find, here and for as long as it takes; as `printed_curves`."""
     compiled = compiled_patterns(metrics)
-    curves_found: dict[str, Points] = {}
+    by_name: dict[str, Points] = {}
     for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
-        missing = {name: expression for name, expression in compiled.items() if name not in curves_found}
+        missing = {name: expression for name, expression in compiled.items() if name not in by_name}
         if not missing:
             break
         curves = {name: Curve() for name in missing}
@@ -108,8 +108,8 @@ def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn:
                         continue
                     step = named
                     curves[name].add(step, value)
-        curves_found |= {name: curve.points for name, curve in curves.items() if curve.points}
-    return curves_found
+        by_name |= {name: curve.points for name, curve in curves.items() if curve.points}
+    return by_name
 
 
 class _Listener(Speaker):

@@ -234,16 +234,16 @@ def _home() -> Path | None:
 
 
 def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
-    visible_folders = ", ".join(cluster.visible_from_nodes)
+    listing = ", ".join(cluster.visible_from_nodes)
     if not visible(path, cluster):
-        raise RequestError("environments.not_visible", path=path, seen=visible_folders, cluster=cluster.name)
+        raise RequestError("environments.not_visible", path=path, seen=listing, cluster=cluster.name)
     home = _home()
     # /usr and /opt are every node's own; a Python below an unseen home is nobody's
     inside = home is not None and os.path.commonpath([os.path.realpath(base), os.path.realpath(home)]) == str(
         home.resolve()
     )
     if inside and not visible(base, cluster):
-        raise RequestError("environments.python_not_visible", python=base, seen=visible_folders, cluster=cluster.name)
+        raise RequestError("environments.python_not_visible", python=base, seen=listing, cluster=cluster.name)
 
 
 def _caches(envs: Path, cluster: "Cluster") -> dict[str, str]:
