@@ -27,16 +27,12 @@ def group_id(name: str) -> int | None:
         return None
 
 
-def read_list(path: Path | int, attribute: str = ACCESS_LIST) -> Acl | None:
+def read_list(path: Path | int, name: str = ACCESS_LIST) -> Acl | None:
     """Return the access control list of a file, of a link itself; None when it has none. Raises OSError."""
     if not hasattr(os, "getxattr"):
         return None
     try:
-        raw = (
-            os.getxattr(path, attribute)
-            if isinstance(path, int)
-            else os.getxattr(path, attribute, follow_symlinks=False)
-        )
+        raw = os.getxattr(path, name) if isinstance(path, int) else os.getxattr(path, name, follow_symlinks=False)
     except OSError as error:
         if error.errno in _NO_LIST:
             return None

@@ -195,9 +195,8 @@ def _ended(status: RunStatus, markers: Markers, job: JobState | None) -> RunStat
     settled = job is not None and job.state not in base.OPEN_STATES
     if markers.signal == _SIGXCPU and _at_deadline(markers) and (job is None or job.state == base.FINISHED):
         return replace(status, state=TIMEOUT, cause="walltime", settled=settled)  # the scheduler gives no cause
-    terminated = (
-        markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM
-    )  # the script itself, or its ranks alone
+    # the script itself, or its ranks alone
+    terminated = markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM
     if job is not None and job.state in (base.RUNNING, base.ENDING) and terminated:
         # a time limit or a cancellation, say: the scheduler tells which in a few seconds
         return replace(status, state=ENDING, exit_code=None, signal=None)

@@ -33,7 +33,7 @@ def measured(cluster: str) -> list[dict[str, Any]]:
     except RuntimeError:
         return []
     entries = value.get("measured") if isinstance(value, dict) and value.get("schema_version") == SCHEMA_VERSION else ()
-    return [value_of_entry for value_of_entry in entries if _whole(value_of_entry)] if isinstance(entries, list) else []
+    return [row for row in entries if _whole(row)] if isinstance(entries, list) else []
 
 
 def entry(run: RunDirectory) -> dict[str, Any]:
@@ -73,18 +73,12 @@ def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
 
     Raises UnavailableError when it cannot be written (full disk, no permission).
     """
-    fresh = {(measurement["nodes"], measurement["processes"]) for measurement in entries}
-    former = [
-        measurement
-        for measurement in measured(cluster)
-        if (measurement["nodes"], measurement["processes"]) not in fresh
-    ]
+    fresh = {(row["nodes"], row["processes"]) for row in entries}
+    former = [row for row in measured(cluster) if (row["nodes"], row["processes"]) not in fresh]
     value = {
         "schema_version": SCHEMA_VERSION,
         "cluster": cluster,
-        "measured": sorted(
-            [*former, *entries], key=lambda measurement: (measurement["nodes"], measurement["processes"])
-        ),
+        "measured": sorted([*former, *entries], key=lambda row: (row["nodes"], row["processes"])),
     }
     try:
         path = measured_path(cluster)

@@ -302,11 +302,11 @@ def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
     first = next((result for result in old if result.state == SUCCEEDED), None)
     if first is None:
         return DEFAULT_METRIC
-    wanted_metric = first.asked or first.metric
+    target = first.asked or first.metric
     metrics = {name for result in (*old, *new) if result.state == SUCCEEDED for name in result.metrics}
     # whose request declares its metric is measured by it, told or not
-    own = first.metric == wanted_metric and wanted_metric not in first.metrics
-    return throughput(wanted_metric, {wanted_metric: {}} if own else {}, metrics)
+    own = first.metric == target and target not in first.metrics
+    return throughput(target, {target: {}} if own else {}, metrics)
 
 
 def _of(

@@ -157,15 +157,15 @@ def _series(
     _add_point_doubts(points, base_size, own_base=baseline is None)
     if baseline is not None and base_size and base_size not in by_size:
         measured.append(Measured(processes=base_size, n=1.0, speedup=1.0))
-    values_of_series: dict[str, Any] = {
+    table: dict[str, Any] = {
         "base_processes": base_size if base_value is not None else None,
         "points": points,
         "checks": _checks(runs, check),
         "fit": fit(mode, [point for point in measured if point is not None]),
     }
     if baseline is not None:
-        values_of_series["baseline"] = baseline.id
-    return values_of_series
+        table["baseline"] = baseline.id
+    return table
 
 
 def lower_is_better(unit: str) -> bool:

@@ -149,7 +149,7 @@ def _verdict(profile: Any, machine: Any) -> Verdict:
 
 
 def _node(cluster: Cluster, written: Mapping[str, Any], group: NodeGroup) -> Iterator[ComparedValue]:
-    node, shown_values = cluster.node, shape(group)
+    node, reported = cluster.node, shape(group)
     if node.cores != "auto":
         counted = group.cores or group.cpus
         # which of its threads a CPU is, is not told: every multiple may be the same node
@@ -159,12 +159,10 @@ def _node(cluster: Cluster, written: Mapping[str, Any], group: NodeGroup) -> Ite
         yield ComparedValue(("node", "cores"), node.cores, node.cores if fits else counted, verdict)
     if group.memory is None or node.memory is None:
         has = None if node.memory is None else written.get("memory", node.memory)
-        yield ComparedValue(
-            ("node", "memory"), has, shown_values.get("memory"), _verdict(has, shown_values.get("memory"))
-        )
+        yield ComparedValue(("node", "memory"), has, reported.get("memory"), _verdict(has, reported.get("memory")))
     else:
         near = abs(group.memory - node.memory) <= TOLERANCE * node.memory
         has = written.get("memory", node.memory)
-        yield ComparedValue(("node", "memory"), has, shown_values["memory"], "same" if near else "differs")
+        yield ComparedValue(("node", "memory"), has, reported["memory"], "same" if near else "differs")
     if node.gpus != "auto":
         yield ComparedValue(("node", "gpus"), node.gpus, group.gpus, _verdict(node.gpus, group.gpus))

@@ -82,11 +82,11 @@ def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> 
     """
     if answer.exit_code:
         return []
-    blocks = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
+    ended = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
     if several:
-        return blocks
-    blocks = [life for life in blocks if number in ("", life.number)]
-    return [life for life in blocks if (life.name, life.owner) == (blocks[-1].name, blocks[-1].owner)]
+        return ended
+    ended = [life for life in ended if number in ("", life.number)]
+    return [life for life in ended if (life.name, life.owner) == (ended[-1].name, ended[-1].owner)]
 
 
 def _life(block: str) -> EndedLife | None:
@@ -127,22 +127,22 @@ def _moment(text: str) -> float | None:
     return moment if moment is not None and moment > 2 * 86400 else None
 
 
-def job_state(blocks: list[EndedLife]) -> JobState | None:
+def job_state(lives: list[EndedLife]) -> JobState | None:
     """Return how a job ended, of an array how the worst of its tasks did; None where the blocks do not tell.
 
     The last life of each counts. A job that was killed from outside and one that was deleted look alike: FINISHED.
     """
-    last = {life.task: life for life in _of_the_job(blocks)}
+    last = {life.task: life for life in _of_the_job(lives)}
     if not last:
         return None
     states = [_state(life) for life in last.values()]
     return next((state for state in states if state.state != SUCCEEDED), states[-1])
 
 
-def _of_the_job(blocks: list[EndedLife]) -> list[EndedLife]:
+def _of_the_job(lives: list[EndedLife]) -> list[EndedLife]:
     """Return the lives without what ran on other hosts: a block that lies within a later one of the same job."""
     own: list[EndedLife] = []
-    for life in reversed(blocks):
+    for life in reversed(lives):
         if not any(_is_part(life, other) for other in own):
             own.insert(0, life)
     return own
@@ -185,12 +185,12 @@ def _state(life: EndedLife) -> JobState:
     )
 
 
-def account(blocks: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
+def account(lives: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
     """Return every life that began; its nodes where the profile tells how many slots a node has."""
     return JobAccounting(
         tuple(
             Charge(life.start, life.end, None, _nodes(life, dialect), None, life.name, life.owner)
-            for life in _of_the_job(blocks)
+            for life in _of_the_job(lives)
             if life.start is not None
         )
     )
