@@ -153,9 +153,7 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
             groups.setdefault(scheduler_of(look.run), []).append(look)
     for (_, cluster), group in groups.items():
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
-        news = [
-            moment for look in group for moment in (look.markers.ended, look.markers.cancelled) if moment is not None
-        ]
+        news = [t for look in group for t in (look.markers.ended, look.markers.cancelled) if t is not None]
         news += [moment for look in group if (moment := after.just_released(look.run, look.markers)) is not None]
         # a scheduler that kills at the limit leaves the job no time to say so
         news += [moment for look in group if (moment := look.markers.deadline) is not None and moment <= now]

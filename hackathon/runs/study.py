@@ -161,13 +161,10 @@ class Study(NamedDirectory):
     def _reservation(self, point: Point) -> tuple[str, dict[str, Any], float] | None:
         """Return (run id, who, age of it in seconds since 1970) after all takeovers."""
         folder = self.path / "points"
-        reservation = _read_reservation(folder / point.name)
-        while (
-            reservation is not None
-            and (later := _read_reservation(folder / _takeover(point, reservation[0]))) is not None
-        ):
-            reservation = later
-        return reservation
+        latest = _read_reservation(folder / point.name)
+        while latest is not None and (later := _read_reservation(folder / _takeover(point, latest[0]))) is not None:
+            latest = later
+        return latest
 
 
 def create_study(
@@ -296,12 +293,8 @@ def held_points(study: Study, now: float | None = None) -> list[Point]:
     """Return the points that have no run, and that a process reserved which may be about to make it."""
     points = []
     for point in study.points():
-        reservation = study._reservation(point)
-        if (
-            reservation
-            and not (study.runs_folder / reservation[0]).is_dir()
-            and not _abandoned(study, reservation, now)
-        ):
+        claim = study._reservation(point)
+        if claim and not (study.runs_folder / claim[0]).is_dir() and not _abandoned(study, claim, now):
             points.append(point)
     return points
 
