@@ -27,12 +27,12 @@ def group_id(name: str) -> int | None:
         return None
 
 
-def read_list(path: Path | int, which: str = ACCESS_LIST) -> Acl | None:
+def read_list(path: Path | int, name: str = ACCESS_LIST) -> Acl | None:
     """Return the access control list of a file, of a link itself; None when it has none. Raises OSError."""
     if not hasattr(os, "getxattr"):
         return None
     try:
-        raw = os.getxattr(path, which) if isinstance(path, int) else os.getxattr(path, which, follow_symlinks=False)
+        raw = os.getxattr(path, name) if isinstance(path, int) else os.getxattr(path, name, follow_symlinks=False)
     except OSError as error:
         if error.errno in _NO_LIST:
             return None
@@ -50,7 +50,7 @@ def unpacked(raw: bytes) -> Acl | None:
 
 def packed(acl: Acl) -> bytes:
     """Return a list as an extended attribute holds it: entries in the order that the kernel demands."""
-    ordered = sorted(acl.items(), key=lambda each: (each[0][0], -1 if each[0][1] is None else each[0][1]))
+    ordered = sorted(acl.items(), key=lambda entry: (entry[0][0], -1 if entry[0][1] is None else entry[0][1]))
     lines = [struct.pack("<HHI", tag, bits, _NOBODY if number is None else number) for (tag, number), bits in ordered]
     return struct.pack("<I", _VERSION) + b"".join(lines)
 

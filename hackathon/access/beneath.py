@@ -86,16 +86,16 @@ class Beneath:
 
         Raises OSError when it cannot be opened.
         """
-        held = copy(self)
+        opened = copy(self)
         descriptor, maker = self._top()
         try:
-            held._held = _Held(descriptor, *self._trust(os.fstat(descriptor), maker))
-            yield held
+            opened._held = _Held(descriptor, *self._trust(os.fstat(descriptor), maker))
+            yield opened
         finally:
-            if held._held is not None:
-                for inner, _ in held._held.folders.values():
+            if opened._held is not None:
+                for inner, _ in opened._held.folders.values():
                     os.close(inner)
-            held._held = None
+            opened._held = None
             os.close(descriptor)
 
     def _trust(self, state: os.stat_result, maker: int | None) -> tuple[frozenset[int], bool]:
@@ -136,39 +136,39 @@ class Beneath:
 
     def looked_at(self, name: str, flags: int) -> tuple[int, os.stat_result]:
         """Return the same descriptor and the state in which the file or folder was found."""
-        wanted = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
-        place, parts = self, _parts(name, self.root)
+        is_kind = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
+        beneath, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
-            walk = place._walk()
+            walk = beneath._walk()
             try:
                 led = walk.into(parts[:-1]) or walk.down(parts[-1:] or ["."], flags)
                 if led is None:
-                    state = walk.check(wanted, name)
+                    state = walk.check(is_kind, name)
                     return walk.taken(), state
             except OSError as error:
-                raise place.named(error, name) from None
+                raise beneath.named(error, name) from None
             finally:
                 walk.close()
-            place, parts = place._led_to(parts, *led)
+            beneath, parts = beneath._led_to(parts, *led)
         raise RefusedFileError("link", f"{self.root}/{name}")
 
     def holder(self, name: str, *, links: bool) -> "tuple[Beneath, str, int]":
         """Return (folder, last part, descriptor of the directory that holds it) of what a name stands for."""
-        place, parts = self, _parts(name, self.root)
+        beneath, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
-            walk = place._walk()
+            walk = beneath._walk()
             try:
                 led = walk.into(parts[:-1])
                 last = parts[-1] if parts else "."
                 if led is None and links and (target := _target(last, walk.descriptor)) is not None:
                     led = len(parts) - 1, target
                 if led is None:
-                    return place, last, walk.taken()
+                    return beneath, last, walk.taken()
             except OSError as error:
-                raise place.named(error, name) from None
+                raise beneath.named(error, name) from None
             finally:
                 walk.close()
-            place, parts = place._led_to(parts, *led)
+            beneath, parts = beneath._led_to(parts, *led)
         raise RefusedFileError("link", f"{self.root}/{name}")
 
     def _led_to(self, parts: list[str], number: int, target: str) -> "tuple[Beneath, list[str]]":
@@ -176,20 +176,20 @@ class Beneath:
 
         The parts before it were found to be directories, so that `..` in the link can be reckoned with as text.
         """
-        rest = parts[number + 1 :]
+        remaining = parts[number + 1 :]
         if not self._links:
             raise RefusedFileError("link", f"{self.root}/{'/'.join(parts)}")
         if not target.startswith("/"):
             name = os.path.normpath("/".join([*parts[:number], target]))
             if name != ".." and not name.startswith("../"):
-                return self, [*_parts(name, self.root), *rest]
+                return self, [*_parts(name, self.root), *remaining]
         else:
             for root in (self.root, os.path.realpath(self.root)):
                 if (inner := _below(target, root)) is not None:
-                    return self, [*inner, *rest]
+                    return self, [*inner, *remaining]
             recorded = self._recorded() if self._recorded else None
             if recorded and (inner := _below(target, recorded)) is not None:
-                return Beneath(recorded, owners=self.owners(), any_owner=self._any_owner), [*inner, *rest]
+                return Beneath(recorded, owners=self.owners(), any_owner=self._any_owner), [*inner, *remaining]
         raise RefusedFileError("link", f"{self.root}/{'/'.join(parts)}")
 
     def owners(self) -> frozenset[int]:
@@ -244,29 +244,29 @@ class _Walk:
     def __init__(self, folder: Beneath) -> None:
         self.folder = folder
         self.depth = 0
-        held = folder._held
-        self.lent = held is not None
+        opened = folder._held
+        self.lent = opened is not None
         """Whether the descriptor is not this walk's to close."""
-        if held is not None:
-            self.descriptor, self.owners, self.closed = held.descriptor, held.owners, held.closed
+        if opened is not None:
+            self.descriptor, self.owners, self.closed = opened.descriptor, opened.owners, opened.closed
         else:
             self.descriptor, maker = folder._top()
             self.owners, self.closed = folder._trust(os.fstat(self.descriptor), maker)
 
     def into(self, parts: Sequence[str]) -> tuple[int, str] | None:
         """Enter these folders as `down` does; a held folder keeps the last one open for the next walk."""
-        held = self.folder._held
-        if held is None or not parts:
+        opened = self.folder._held
+        if opened is None or not parts:
             return self.down(parts, _FOLDER)
         key = tuple(parts)
-        known = held.folders.get(key)
-        if known is not None:
-            self.descriptor, self.closed = known
+        entered = opened.folders.get(key)
+        if entered is not None:
+            self.descriptor, self.closed = entered
             self.depth = len(key)
             return None
         led = self.down(parts, _FOLDER)
-        if led is None and len(held.folders) < HELD:
-            held.folders[key] = self.descriptor, self.closed
+        if led is None and len(opened.folders) < HELD:
+            opened.folders[key] = self.descriptor, self.closed
             self.lent = True
         return led
 
@@ -287,13 +287,13 @@ class _Walk:
                 self.closed = self.closed and _is_closed(os.fstat(inner))
         return None
 
-    def check(self, wanted: Callable[[int], bool], name: str) -> os.stat_result:
+    def check(self, is_kind: Callable[[int], bool], name: str) -> os.stat_result:
         """Return the state of what stands open, which is of the wanted kind and of an owner whose files are read.
 
         Raises RefusedFileError for anything else.
         """
         state = os.fstat(self.descriptor)
-        if not wanted(state.st_mode):
+        if not is_kind(state.st_mode):
             raise RefusedFileError("kind", f"{self.folder.root}/{name}")
         own = state.st_uid in self.owners and state.st_uid != 0
         if not own and not self.folder._any_owner and not (state.st_uid == 0 and self.closed):
@@ -363,8 +363,8 @@ def _target(part: str, folder: int) -> str | None:
 
 def _below(path: str, folder: str) -> list[str] | None:
     """Return the parts of a path beneath a folder, None when it is not beneath it."""
-    whole, begin = os.path.normpath(path), os.path.normpath(folder)
-    if whole == begin:
+    full, begin = os.path.normpath(path), os.path.normpath(folder)
+    if full == begin:
         return []
     begin = f"{begin.rstrip('/')}/"
-    return whole[len(begin) :].split("/") if whole.startswith(begin) else None
+    return full[len(begin) :].split("/") if full.startswith(begin) else None

@@ -21,37 +21,37 @@ def can_read(path: Path) -> Others:
     return _who(path, READ)
 
 
-def _who(path: Path, wanted: int) -> Others:
+def _who(path: Path, bits: int) -> Others:
     real = path.resolve(strict=True)
-    way = [(each, each.stat()) for each in (*reversed(real.parents), real)]
+    way = [(part, part.stat()) for part in (*reversed(real.parents), real)]
     owner = way[-1][1].st_uid
     named = Others()
-    for each, found in way:
-        if found.st_uid != owner or not found.st_mode & stat.S_IRWXG:
+    for parent, status in way:
+        if status.st_uid != owner or not status.st_mode & stat.S_IRWXG:
             continue  # what root or an organiser has made for a group is theirs to know
-        named |= others(each, found, 0)
+        named |= others(parent, status, 0)
     groups = {gid for gid in named.groups if gid != 0 and not is_private_group(gid, {owner})}
-    everybody = _place(way, ANYBODY, frozenset(), wanted, {owner, 0})
+    everybody = _place(way, ANYBODY, frozenset(), bits, {owner, 0})
     if everybody is not None:
         return Others(everybody=True, place=everybody)
-    by_group = {gid: place for gid in groups if (place := _place(way, ANYBODY, frozenset({gid}), wanted, {owner, 0}))}
-    by_user = {uid: place for uid in named.users if (place := _place(way, uid, frozenset(), wanted, {owner, 0}))}
-    places = [*by_group.values(), *by_user.values()]
-    return Others(False, frozenset(by_group), frozenset(by_user), place=places[0] if places else None)
+    by_group = {gid: part for gid in groups if (part := _place(way, ANYBODY, frozenset({gid}), bits, {owner, 0}))}
+    by_user = {uid: part for uid in named.users if (part := _place(way, uid, frozenset(), bits, {owner, 0}))}
+    parts = [*by_group.values(), *by_user.values()]
+    return Others(False, frozenset(by_group), frozenset(by_user), place=parts[0] if parts else None)
 
 
 def _place(
-    way: list[tuple[Path, os.stat_result]], uid: int, gids: frozenset[int], wanted: int, owners: set[int]
+    way: list[tuple[Path, os.stat_result]], uid: int, gids: frozenset[int], access: int, owners: set[int]
 ) -> Path | None:
     """Return the component that gives an account what is wanted, None when none does."""
     last = len(way) - 1
-    for position, (place, found) in enumerate(way):
-        folder = stat.S_ISDIR(found.st_mode)
-        bits = wanted | ENTER if folder else wanted
+    for position, (part, status) in enumerate(way):
+        folder = stat.S_ISDIR(status.st_mode)
+        bits = access | ENTER if folder else access
         # in a sticky folder only the owner of an entry can replace it
-        open_above = wanted == WRITE and not found.st_mode & stat.S_ISVTX
-        if (position == last or (open_above and found.st_uid in owners)) and allowed(place, found, uid, gids, bits):
-            return place
-        if folder and not allowed(place, found, uid, gids, ENTER):
+        open_above = access == WRITE and not status.st_mode & stat.S_ISVTX
+        if (position == last or (open_above and status.st_uid in owners)) and allowed(part, status, uid, gids, bits):
+            return part
+        if folder and not allowed(part, status, uid, gids, ENTER):
             return None
     return None

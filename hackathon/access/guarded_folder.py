@@ -61,8 +61,8 @@ class GuardedFolder(Beneath):
 
     def read(self, name: str, limit: int = MOST) -> bytes | None:
         """Return the first `limit` bytes of a file; None when it is not there, is refused or cannot be read."""
-        found = self._part(name, 0, limit)
-        return found[0] if found else None
+        part = self._part(name, 0, limit)
+        return part[0] if part else None
 
     def end(self, name: str, limit: int) -> tuple[bytes, int] | None:
         """Return the last `limit` bytes of a file and its size; None as `read`."""
@@ -106,9 +106,9 @@ class GuardedFolder(Beneath):
 
     def lines(self, name: str, limit: int = MOST) -> Iterator[dict[str, Any]]:
         """Yield the objects of a JSON-lines file; torn lines are passed over. Of a longer file the end is read."""
-        found = self.end(name, limit)
-        if found:
-            yield from objects(found[0].split(b"\n"))
+        end = self.end(name, limit)
+        if end:
+            yield from objects(end[0].split(b"\n"))
 
     def stat(self, name: str, *, links: bool = True) -> os.stat_result:
         """Return the state of what a name stands for, whatever kind it is; of a link that stays beneath, of its target.
@@ -116,11 +116,11 @@ class GuardedFolder(Beneath):
         `links` False: of the link itself. Raises OSError as `open` does for links. Nobody's content is shown by it, so
         owners are not compared.
         """
-        place, last, folder = self.holder(name, links=links)
+        beneath, last, folder = self.holder(name, links=links)
         try:
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
         except OSError as error:
-            raise place.named(error, name) from None
+            raise beneath.named(error, name) from None
         finally:
             os.close(folder)
 
@@ -180,22 +180,22 @@ class GuardedFolder(Beneath):
             descriptor = self.opened(folder, LISTED)
         except OSError:
             return {}
-        found: dict[str, os.stat_result | None] = {}
+        states: dict[str, os.stat_result | None] = {}
         try:
             with os.scandir(descriptor) as entries:
                 for entry in islice(entries, ENTRIES):
                     if _kind(entry) == "file":
-                        found[entry.name] = entry.stat(follow_symlinks=False) if len(found) < most else None
+                        states[entry.name] = entry.stat(follow_symlinks=False) if len(states) < most else None
         except OSError as error:
             self._note(error, folder)
         finally:
             os.close(descriptor)
-        return found
+        return states
 
     def files(self, folder: str = "", most: int = ENTRIES) -> list[str]:
         """Return the names of the regular files below a folder, and of links to such; `most` of them at most."""
-        found = (name for name, kind in self.walk(folder) if kind == "file" or (kind == "link" and self.is_file(name)))
-        return list(islice(found, most))
+        names = (name for name, kind in self.walk(folder) if kind == "file" or (kind == "link" and self.is_file(name)))
+        return list(islice(names, most))
 
     def walk(self, folder: str = "") -> Iterator[tuple[str, str]]:
         """Yield (name, kind) of all that lies below a folder, sorted folder by folder, as `kinds` tells it.
@@ -204,13 +204,13 @@ class GuardedFolder(Beneath):
         """
         waiting = [folder.strip("/")]
         while waiting:
-            place = waiting.pop()
+            subfolder = waiting.pop()
             inner = []
-            for name, kind in sorted(self.kinds(place).items()):
-                whole = f"{place}/{name}" if place else name
-                yield whole, kind
-                if kind == "folder" and place.count("/") < DEEPEST:
-                    inner.append(whole)
+            for name, kind in sorted(self.kinds(subfolder).items()):
+                full_name = f"{subfolder}/{name}" if subfolder else name
+                yield full_name, kind
+                if kind == "folder" and subfolder.count("/") < DEEPEST:
+                    inner.append(full_name)
             waiting += reversed(inner)
 
     def facts(self, names: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
@@ -218,14 +218,14 @@ class GuardedFolder(Beneath):
 
         With the same answer their contents are the same.
         """
-        found = []
+        facts = []
         for name in names:
             entries = self.names(name)
             for entry in entries:
-                found += self._fact(f"{name}/{entry}")
+                facts += self._fact(f"{name}/{entry}")
             if not entries:
-                found += self._fact(name)
-        return tuple(found)
+                facts += self._fact(name)
+        return tuple(facts)
 
     def sizes(self, folders: Sequence[str], most: int = ENTRIES) -> list[int]:
         """Return the sizes in bytes of the files below folders, of `most` in each at most."""
@@ -245,10 +245,10 @@ class GuardedFolder(Beneath):
         What was looked for and is not there does not count, unless its folder, or one above it, lists it.
         """
         failed, self._failed = self._failed, {}
-        found = {name for name, number in failed.items() if number != errno.ENOENT or self._listed(name)}
-        found |= {name for name, number in self._failed.items() if number != errno.ENOENT}
+        names = {name for name, number in failed.items() if number != errno.ENOENT or self._listed(name)}
+        names |= {name for name, number in self._failed.items() if number != errno.ENOENT}
         self._failed = failed
-        return sorted(found)
+        return sorted(names)
 
     def _listed(self, name: str) -> bool:
         """Return whether a folder names the first part of a name that cannot be looked at."""
@@ -268,18 +268,18 @@ class GuardedFolder(Beneath):
 
     def refused(self, folders: Sequence[str]) -> list[Refusal]:
         """Return what of these files and folders below, and what directly in them, is there and would be refused."""
-        found = []
+        refusals = []
         for folder in folders:
             reason = self._reason(folder)
             if reason:
-                found.append(Refusal(folder, reason))
+                refusals.append(Refusal(folder, reason))
                 continue
             for entry, kind in self.kinds(folder).items():
                 name = f"{folder}/{entry}" if folder else entry
                 reason = "" if kind == "folder" else self._reason(name)
                 if reason:
-                    found.append(Refusal(name, reason))
-        return sorted(found)
+                    refusals.append(Refusal(name, reason))
+        return sorted(refusals)
 
     def _reason(self, name: str) -> str:
         """Return why something is refused; empty when it is read, or when nothing is there."""
@@ -312,7 +312,7 @@ def _state(entry: "os.DirEntry[str]", kind: str) -> os.stat_result | None:
 
 def _read(descriptor: int, size: int) -> bytes:
     """Return as many bytes as there are, at most `size`: one read may bring fewer."""
-    found = os.read(descriptor, size)
-    while found and len(found) < size and (more := os.read(descriptor, size - len(found))):
-        found += more
-    return found
+    content = os.read(descriptor, size)
+    while content and len(content) < size and (more := os.read(descriptor, size - len(content))):
+        content += more
+    return content

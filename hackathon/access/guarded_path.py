@@ -93,13 +93,13 @@ class GuardedPath(PosixPath):
     @property
     def inner(self) -> str:
         """What it is called in the guarded directory; empty for that itself. Raises RefusedFileError outside of it."""
-        whole, root = str(self), self.folder.root
-        whole = whole if whole[:1] == "/" else str(Path.cwd() / whole)
-        if whole == root:
+        path, root = str(self), self.folder.root
+        path = path if path[:1] == "/" else str(Path.cwd() / path)
+        if path == root:
             return ""
-        if not whole.startswith(f"{root}/"):
-            raise RefusedFileError("outside", whole)
-        return whole[len(root) + 1 :]
+        if not path.startswith(f"{root}/"):
+            raise RefusedFileError("outside", path)
+        return path[len(root) + 1 :]
 
     def open_regular(self) -> io.BufferedReader:
         """Return the file opened for reading. Raises OSError, RefusedFileError for what is refused."""
@@ -177,13 +177,13 @@ class GuardedPath(PosixPath):
         """Yield what fits a pattern: names and `*` divided by `/`; `**` and options of pathlib are not known here."""
         if options or "**" in pattern:
             raise NotImplementedError(pattern)
-        found: list[GuardedPath] = [self]
+        paths: list[GuardedPath] = [self]
         for part in pattern.split("/"):
             if not set(part) & set("*?["):
-                found = [each / part for each in found if (each / part).exists()]
+                paths = [path / part for path in paths if (path / part).exists()]
             else:
-                found = [each / name for each in found for name in each.names() if fnmatchcase(name, part)]
-        return iter(found)
+                paths = [path / name for path in paths for name in path.names() if fnmatchcase(name, part)]
+        return iter(paths)
 
     def rglob(self, pattern: str, **options: Any) -> Iterator["GuardedPath"]:  # type: ignore[override]
         """Yield what lies below and has a name that fits a pattern of one part."""

@@ -35,11 +35,11 @@ class Trusted:
         """Return both together."""
         return Trusted(self.users | other.users, self.groups | other.groups, self.everybody or other.everybody)
 
-    def strangers(self, found: Others) -> Others:
+    def strangers(self, writers: Others) -> Others:
         """Return those among the writers of a file that are not accepted."""
         users = self.users | {ROOT}
-        groups = frozenset(each for each in found.groups - self.groups if not is_private_group(each, users))
-        return Others(found.everybody and not self.everybody, groups, found.users - users, found.owners - users)
+        groups = frozenset(gid for gid in writers.groups - self.groups if not is_private_group(gid, users))
+        return Others(writers.everybody and not self.everybody, groups, writers.users - users, writers.owners - users)
 
 
 class Look(NamedTuple):
@@ -89,22 +89,22 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
             descriptor = os.open(path.name, _FILE, dir_fd=folder)
         except PermissionError:
             # somebody's file that is closed to others is told about, too
-            found = os.stat(path.name, dir_fd=folder)
-            writers |= others(Path(os.path.realpath(path)), found, WRITE)
+            status = os.stat(path.name, dir_fd=folder)
+            writers |= others(Path(os.path.realpath(path)), status, WRITE)
         else:
             try:
-                found = os.fstat(descriptor)
-                writers |= others(descriptor, found, WRITE)
-                raw = os.read(descriptor, most) if stat.S_ISREG(found.st_mode) else None
+                status = os.fstat(descriptor)
+                writers |= others(descriptor, status, WRITE)
+                raw = os.read(descriptor, most) if stat.S_ISREG(status.st_mode) else None
             finally:
                 os.close(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is no regular file")
-        writers |= _owned(found)
-        if found.st_nlink > 1 and others_write(state) and not others_replace(state):
+        writers |= _owned(status)
+        if status.st_nlink > 1 and others_write(state) and not others_replace(state):
             # in a sticky folder anybody may give a file of root's or the user's another name (link(2))
             writers |= Others(everybody=True)
-        return Look(path, raw, found.st_uid, state, _reaching(writers, os.path.realpath(path.parent)))
+        return Look(path, raw, status.st_uid, state, _reaching(writers, os.path.realpath(path.parent)))
     finally:
         os.close(folder)
 
@@ -112,11 +112,11 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
 def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
     """Return why a file does not count, None when it does or when it is not there."""
     try:
-        found = look(path, 0)
+        file = look(path, 0)
     except OSError:
         return None
-    strangers = trusted.strangers(found.writers)
-    return ForeignFile(path, found.owner, strangers) if strangers else None
+    strangers = trusted.strangers(file.writers)
+    return ForeignFile(path, file.owner, strangers) if strangers else None
 
 
 def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False) -> ForeignFile | None:
@@ -150,20 +150,20 @@ def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> Forei
     `names` are relative to the folder, each after those that it lies in.
     """
     for name in names:
-        place = folder / name
+        path = folder / name
         try:
-            state = place.lstat()
-            entries = sorted(os.listdir(place))  # noqa: PTH208
+            state = path.lstat()
+            entries = sorted(os.listdir(path))  # noqa: PTH208
         except OSError:
             continue
         writers = _owned(state)
         if stat.S_ISLNK(state.st_mode):
-            state = place.stat()
-        strangers = trusted.strangers(_reaching(writers | _replacers(state, str(place)), str(folder)))
+            state = path.stat()
+        strangers = trusted.strangers(_reaching(writers | _replacers(state, str(path)), str(folder)))
         if strangers:
-            return ForeignFile(place, state.st_uid, strangers)
+            return ForeignFile(path, state.st_uid, strangers)
         for entry in entries:
-            inner = None if entry.startswith(".") else _foreign_entry(place / entry, trusted)
+            inner = None if entry.startswith(".") else _foreign_entry(path / entry, trusted)
             if inner is not None:
                 return inner
     return None
@@ -197,18 +197,18 @@ def _replacers_above(entry: Path) -> Others:
     return _replacers(entry.parent.stat(), str(entry.parent), owner=False)
 
 
-def _reaching(found: Others, folder: str) -> Others:
+def _reaching(writers: Others, folder: str) -> Others:
     """Return the writers without those that a closed folder on the way keeps out, as a home of mode 0700 does."""
-    if not (found.users or found.groups or found.everybody):
-        return found
-    for each in (Path(folder), *Path(folder).parents):
+    if not (writers.users or writers.groups or writers.everybody):
+        return writers
+    for parent in (Path(folder), *Path(folder).parents):
         try:
-            state = each.stat()
+            state = parent.stat()
         except OSError:
             continue
         if state.st_uid in (ROOT, os.geteuid()) and not state.st_mode & 0o011:
-            return Others(owners=found.owners)
-    return found
+            return Others(owners=writers.owners)
+    return writers
 
 
 @cache

@@ -55,37 +55,37 @@ class Others:
         return Others(everybody, groups, self.users | other.users, self.owners | other.owners)
 
 
-def others(place: Path | int, found: os.stat_result, wanted: int) -> Others:
+def others(path: Path | int, status: os.stat_result, bits: int) -> Others:
     """Return who beside its owner and root has the wanted bits (0: who is named) on a file or folder that is no link.
 
     Where its access list cannot be read, the mode counts, whose group bits are what a list gives at most.
     """
     try:
-        acl = _list_of(place, found)
+        acl = _list_of(path, status)
     except OSError:
         acl = None
-    groups = {found.st_gid, *(who for tag, who in acl or () if tag == lists.GROUP and who is not None)}
-    users = {who for tag, who in acl or () if tag == lists.USER and who is not None} - {found.st_uid, 0}
+    groups = {status.st_gid, *(number for tag, number in acl or () if tag == lists.GROUP and number is not None)}
+    users = {number for tag, number in acl or () if tag == lists.USER and number is not None} - {status.st_uid, 0}
     return Others(
-        _granted(acl, found, ANYBODY, (), wanted),
-        frozenset(each for each in groups if _granted(acl, found, ANYBODY, (each,), wanted)),
-        frozenset(each for each in users if _granted(acl, found, each, (), wanted)),
+        _granted(acl, status, ANYBODY, (), bits),
+        frozenset(gid for gid in groups if _granted(acl, status, ANYBODY, (gid,), bits)),
+        frozenset(uid for uid in users if _granted(acl, status, uid, (), bits)),
     )
 
 
-def others_write(found: os.stat_result) -> bool:
+def others_write(status: os.stat_result) -> bool:
     """Return whether a mode lets others than the owner write; no access list gives more than the mode shows."""
-    return bool(found.st_mode & OTHERS_WRITE)
+    return bool(status.st_mode & OTHERS_WRITE)
 
 
-def open_to_others(found: os.stat_result) -> bool:
+def open_to_others(status: os.stat_result) -> bool:
     """Return whether a mode lets others than the owner do anything at all."""
-    return bool(found.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    return bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
-def others_replace(found: os.stat_result) -> bool:
+def others_replace(status: os.stat_result) -> bool:
     """Return whether a folder's mode lets others put something else in the place of what lies in it."""
-    return others_write(found) and not found.st_mode & stat.S_ISVTX
+    return others_write(status) and not status.st_mode & stat.S_ISVTX
 
 
 def is_private_group(gid: int, users: Collection[int]) -> bool:
@@ -94,7 +94,7 @@ def is_private_group(gid: int, users: Collection[int]) -> bool:
         group = grp.getgrgid(gid)
     except KeyError:
         return gid in users  # a container's account without a name
-    names = {user_name(each) for each in users}
+    names = {user_name(uid) for uid in users}
     name = user_name(gid) if group.gr_name == str(gid) and gid in users else group.gr_name
     try:
         return names.issuperset([name, *group.gr_mem]) and pwd.getpwnam(name).pw_gid == gid
@@ -105,10 +105,10 @@ def is_private_group(gid: int, users: Collection[int]) -> bool:
 def account(user: str) -> Account | None:
     """Return an account and all its groups, None when this machine knows no such account."""
     try:
-        found = pwd.getpwnam(user)
+        entry = pwd.getpwnam(user)
     except (KeyError, ValueError):
         return None
-    return Account(user, found.pw_uid, frozenset(os.getgrouplist(user, found.pw_gid)))
+    return Account(user, entry.pw_uid, frozenset(os.getgrouplist(user, entry.pw_gid)))
 
 
 def user_name(uid: int) -> str:
@@ -129,7 +129,7 @@ def group_name(gid: int) -> str:
 
 def group_names(groups: Collection[int]) -> list[str]:
     """Return the names of groups, the number where a group has none."""
-    return [group_name(each) for each in sorted(groups)]
+    return [group_name(gid) for gid in sorted(groups)]
 
 
 def readable(path: Path, uid: int, gids: Collection[int], also: int = 0) -> Path | None:
@@ -140,10 +140,10 @@ def readable(path: Path, uid: int, gids: Collection[int], also: int = 0) -> Path
     Raises OSError when something is missing, or is hidden from the account that asks though the user's way is open up
     to there.
     """
-    for place, found, last in _way(path):
-        wanted = READ | ENTER | also if last and stat.S_ISDIR(found.st_mode) else READ | also if last else ENTER
-        if not allowed(place, found, uid, gids, wanted):
-            return place
+    for component, status, last in _way(path):
+        bits = READ | ENTER | also if last and stat.S_ISDIR(status.st_mode) else READ | also if last else ENTER
+        if not allowed(component, status, uid, gids, bits):
+            return component
     return None
 
 
@@ -158,80 +158,80 @@ def first_closed(top: Path, uid: int, gids: Collection[int], most: int = 10_000)
     left, waiting = most, [str(top.resolve())]
     while waiting and left > 0:
         with os.scandir(waiting.pop()) as entries:
-            for entry in sorted(entries, key=lambda each: each.name):
+            for entry in sorted(entries, key=lambda file: file.name):
                 left -= 1
                 if entry.is_symlink():
                     continue
                 folder = entry.is_dir(follow_symlinks=False)
-                wanted = READ | ENTER if folder else READ
-                if not allowed(Path(entry.path), entry.stat(follow_symlinks=False), uid, gids, wanted):
+                bits = READ | ENTER if folder else READ
+                if not allowed(Path(entry.path), entry.stat(follow_symlinks=False), uid, gids, bits):
                     return Path(entry.path)
                 if folder:
                     waiting.append(entry.path)
     return None
 
 
-def allowed(place: Path | int, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
+def allowed(path: Path | int, status: os.stat_result, uid: int, gids: Collection[int], bits: int) -> bool:
     """Return whether a user with these groups has the wanted bits on one file or directory, after acl(5)."""
-    return _granted(None if uid in (0, found.st_uid) else _list_of(place, found), found, uid, gids, wanted)
+    return _granted(None if uid in (0, status.st_uid) else _list_of(path, status), status, uid, gids, bits)
 
 
-def _list_of(place: Path | int, found: os.stat_result) -> lists.Acl | None:
+def _list_of(path: Path | int, status: os.stat_result) -> lists.Acl | None:
     # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
-    return lists.read_list(place) if found.st_mode & stat.S_IRWXG else None
+    return lists.read_list(path) if status.st_mode & stat.S_IRWXG else None
 
 
-def _granted(acl: lists.Acl | None, found: os.stat_result, uid: int, gids: Collection[int], wanted: int) -> bool:
-    mode = found.st_mode
+def _granted(acl: lists.Acl | None, status: os.stat_result, uid: int, gids: Collection[int], needed: int) -> bool:
+    mode = status.st_mode
     if uid == 0:  # capabilities(7), CAP_DAC_OVERRIDE: everything but executing files without any x
         return True
-    if uid == found.st_uid:
-        return _has(mode >> 6, wanted)
+    if uid == status.st_uid:
+        return _has(mode >> 6, needed)
     if acl is None:
-        return _has(mode >> 3 if found.st_gid in gids else mode, wanted)
+        return _has(mode >> 3 if status.st_gid in gids else mode, needed)
     mask = acl.get((lists.MASK, None), 7)
     if (lists.USER, uid) in acl:
-        return _has(acl[lists.USER, uid] & mask, wanted)
+        return _has(acl[lists.USER, uid] & mask, needed)
     groups = [
         bits & mask
-        for (tag, who), bits in acl.items()
-        if (tag == lists.GROUP_OBJ and found.st_gid in gids) or (tag == lists.GROUP and who in gids)
+        for (tag, gid), bits in acl.items()
+        if (tag == lists.GROUP_OBJ and status.st_gid in gids) or (tag == lists.GROUP and gid in gids)
     ]
     if groups:  # one of the entries must grant everything; what others has does not count then
-        return any(_has(bits, wanted) for bits in groups)
-    return _has(acl.get((lists.OTHER, None), mode), wanted)
+        return any(_has(bits, needed) for bits in groups)
+    return _has(acl.get((lists.OTHER, None), mode), needed)
 
 
-def _has(bits: int, wanted: int) -> bool:
-    return bits & wanted == wanted
+def _has(bits: int, needed: int) -> bool:
+    return bits & needed == needed
 
 
 def _way(path: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:
     """Yield the components that the kernel goes through, `/` first, as (path, stat, whether it is the last one)."""
     root = Path("/")
-    place = root
+    folder = root
     waiting = list(reversed(path.absolute().parts[1:]))
     yield root, root.lstat(), not waiting
     links = 0
     while waiting:
         part = waiting.pop()
         if part == "..":
-            place = place.parent
+            folder = folder.parent
             if not waiting:
-                yield place, place.lstat(), True
+                yield folder, folder.lstat(), True
             continue
-        following = place / part
-        found = following.lstat()
-        if stat.S_ISLNK(found.st_mode):
+        following = folder / part
+        status = following.lstat()
+        if stat.S_ISLNK(status.st_mode):
             links += 1
             if links > MOST_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
             target = following.readlink()
             if target.is_absolute():
-                place = root
-            waiting += [each for each in reversed(target.parts) if each != target.anchor]
+                folder = root
+            waiting += [component for component in reversed(target.parts) if component != target.anchor]
             if not waiting:
-                yield place, place.lstat(), True
+                yield folder, folder.lstat(), True
             continue
-        place = following
-        yield place, found, not waiting
+        folder = following
+        yield folder, status, not waiting

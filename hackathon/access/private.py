@@ -54,9 +54,9 @@ def open_private(path: Path) -> tuple[BufferedReader, float]:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(descriptor)
-        _check(path, found, stat.S_IFREG)
-        return open(descriptor, "rb"), found.st_mtime  # noqa: PTH123 — a descriptor; the caller closes it
+        status = os.fstat(descriptor)
+        _check(path, status, stat.S_IFREG)
+        return open(descriptor, "rb"), status.st_mtime  # noqa: PTH123 — a descriptor; the caller closes it
     except BaseException:
         os.close(descriptor)
         raise

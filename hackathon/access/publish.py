@@ -62,8 +62,8 @@ def sweep(folder: int) -> None:
                     os.unlink(name, dir_fd=folder)
 
 
-def _same(folder: int, one: str, other: str) -> bool:
-    first, second = (os.stat(each, dir_fd=folder, follow_symlinks=False) for each in (one, other))
+def _same(folder: int, name: str, other: str) -> bool:
+    first, second = (os.stat(entry, dir_fd=folder, follow_symlinks=False) for entry in (name, other))
     return os.path.samestat(first, second)
 
 

@@ -28,8 +28,8 @@ def acting_as(owner: int) -> Iterator[None]:
 
     groups, group = os.getgroups(), os.getegid()
     try:
-        known = pwd.getpwuid(owner)
-        own, all_own = known.pw_gid, os.getgrouplist(known.pw_name, known.pw_gid)
+        account = pwd.getpwuid(owner)
+        own, all_own = account.pw_gid, os.getgrouplist(account.pw_name, account.pw_gid)
     except KeyError:
         own, all_own = _NO_GROUP, []
     try:

@@ -68,7 +68,7 @@ class PrivateCache(BytecodeCache):
 
     def _tidy(self) -> None:
         with os.scandir(self._folder) as entries:
-            found = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
-        if len(found) > _KEPT:
-            for entry in sorted(found, key=lambda each: each.stat(follow_symlinks=False).st_mtime)[: len(found) // 2]:
+            files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+        if len(files) > _KEPT:
+            for entry in sorted(files, key=lambda file: file.stat(follow_symlinks=False).st_mtime)[: len(files) // 2]:
                 Path(entry.path).unlink(missing_ok=True)

@@ -63,40 +63,40 @@ def entries() -> list[Decision]:
         stream, _ = open_private(record_file())
         with stream:
             value: Any = json.loads(stream.read(LARGEST))
-        return [_entry(each) for each in value["entries"]]
+        return [_entry(entry) for entry in value["entries"]]
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, RecursionError):
         return []
 
 
-def decided(found: Look) -> Decision | None:
+def decided(file: Look) -> Decision | None:
     """Return the decision about a file's folder, None when there is none that still holds."""
     for entry in entries():
-        if entry.owner != found.owner or entry.inode != found.folder.st_ino or not _is_there(entry, found):
+        if entry.owner != file.owner or entry.inode != file.folder.st_ino or not _is_there(entry, file):
             continue
-        if entry.answer == IGNORE or not (own() | entry.trusted).strangers(found.writers):
+        if entry.answer == IGNORE or not (own() | entry.trusted).strangers(file.writers):
             return entry
     return None
 
 
-def remember(found: Look, answer: str) -> Decision:
+def remember(file: Look, answer: str) -> Decision:
     """Write a decision down, in place of an earlier one about the same folder.
 
     Raises HackathonError: the user's settings cannot be written.
     """
-    writers = found.writers
+    writers = file.writers
     entry = Decision(
-        path=os.path.realpath(found.path.parent),
-        inode=found.folder.st_ino,
-        owner=found.owner,
+        path=os.path.realpath(file.path.parent),
+        inode=file.folder.st_ino,
+        owner=file.owner,
         answer=answer,
-        name=user_name(found.owner),
-        owners=tuple(sorted(writers.owners - {found.owner})),
+        name=user_name(file.owner),
+        owners=tuple(sorted(writers.owners - {file.owner})),
         users=tuple(sorted(writers.users)),
         groups=tuple(sorted(writers.groups)),
         everybody=writers.everybody,
         time=round(time.time(), 3),
     )
-    _write([*(each for each in entries() if each.path != entry.path), entry])
+    _write([*(decision for decision in entries() if decision.path != entry.path), entry])
     if entry not in entries():  # a home on a server that gives the file another owner, as in some containers
         raise HackathonError("trust.not_kept", file=record_file())
     return entry
@@ -104,32 +104,32 @@ def remember(found: Look, answer: str) -> Decision:
 
 def forget(folder: Path) -> bool:
     """Take the decision about a folder away; False when there is none. Raises HackathonError as `remember`."""
-    kept, path = entries(), os.path.realpath(folder)
-    rest = [each for each in kept if each.path != path]
-    if len(rest) == len(kept):
+    decisions, path = entries(), os.path.realpath(folder)
+    remaining = [decision for decision in decisions if decision.path != path]
+    if len(remaining) == len(decisions):
         return False
-    _write(rest)
+    _write(remaining)
     return True
 
 
-def _is_there(entry: Decision, found: Look) -> bool:
-    if entry.path == os.path.realpath(found.path.parent):
+def _is_there(entry: Decision, file: Look) -> bool:
+    if entry.path == os.path.realpath(file.path.parent):
         return True
     try:
-        return os.path.samestat(Path(entry.path).stat(), found.folder)
+        return os.path.samestat(Path(entry.path).stat(), file.folder)
     except OSError:
         return False
 
 
-def _write(wanted: list[Decision]) -> None:
+def _write(decisions: list[Decision]) -> None:
     try:
         path = record_file()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        value = {"schema_version": 1, "entries": [vars(each) for each in wanted]}
+        value = {"schema_version": 1, "entries": [vars(decision) for decision in decisions]}
         write_whole(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", mode=0o600)
     except (OSError, RuntimeError) as error:
-        what = getattr(error, "strerror", None) or str(error)
-        raise HackathonError("trust.can_not_write", what=what) from error
+        reason = getattr(error, "strerror", None) or str(error)
+        raise HackathonError("trust.can_not_write", what=reason) from error
 
 
 def _entry(value: Mapping[str, Any]) -> Decision:

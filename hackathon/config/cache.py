@@ -57,22 +57,22 @@ def _folder() -> Path:
 
 def _forget_oldest(folder: Path) -> None:
     with os.scandir(folder) as entries:
-        kept = [entry for entry in entries if entry.name.endswith(".json")]
-    if len(kept) > KEPT:
-        for entry in sorted(kept, key=lambda each: each.stat().st_mtime)[: len(kept) - KEPT * 3 // 4]:
+        cached = [entry for entry in entries if entry.name.endswith(".json")]
+    if len(cached) > KEPT:
+        for entry in sorted(cached, key=lambda file: file.stat().st_mtime)[: len(cached) - KEPT * 3 // 4]:
             Path(entry.path).unlink(missing_ok=True)
 
 
 @functools.cache
 def _source_version() -> str:
     """Return a text that changes when the code that checks files changes: names, sizes and times of its modules."""
-    here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
-    units = os.path.join(os.path.dirname(here), "text")  # noqa: PTH118, PTH120
-    found = []
-    for folder, wanted in ((here, None), (units, "units.py")):
+    package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    units = os.path.join(os.path.dirname(package), "text")  # noqa: PTH118, PTH120
+    marks = []
+    for folder, file_name in ((package, None), (units, "units.py")):
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.name.endswith(".py") and wanted in (None, entry.name):
+                if entry.name.endswith(".py") and file_name in (None, entry.name):
                     status = entry.stat()
-                    found.append(f"{entry.name}:{status.st_size}:{status.st_mtime_ns}")
-    return " ".join(sorted(found))
+                    marks.append(f"{entry.name}:{status.st_size}:{status.st_mtime_ns}")
+    return " ".join(sorted(marks))

@@ -80,9 +80,9 @@ def find_key(value: Any, text: str) -> KeyPath | None:
         return (text,)
     for key in value:
         if text.startswith(f"{key}."):
-            rest = find_key(value[key], text[len(key) + 1 :])
-            if rest is not None:
-                return (key, *rest)
+            below = find_key(value[key], text[len(key) + 1 :])
+            if below is not None:
+                return (key, *below)
     return None
 
 
@@ -111,11 +111,11 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
             for queue_name in cluster.queues:
                 if not compiled.fullmatch(queue_name):
                     report.add("config.queue_pattern", ("queues", queue_name), pattern=pattern)
-    known = {".".join(map(str, path)) for path in report.document.places if all(isinstance(part, str) for part in path)}
+    keys = {".".join(map(str, path)) for path in report.document.places if all(isinstance(part, str) for part in path)}
     for index, entry in enumerate(cluster.unverified):
-        if entry not in known:
+        if entry not in keys:
             report.add("config.unverified", ("unverified", index), name=shown(entry))
-    _evidence(cluster, known, report)
+    _evidence(cluster, keys, report)
     for index, folder in enumerate(cluster.visible_from_nodes):
         if not folder.startswith("/"):
             report.add("config.not_absolute", ("visible_from_nodes", index), name=shown(folder))
@@ -123,13 +123,13 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
     _shell_text(cluster.scratch, ("scratch",), report)
 
 
-def _evidence(cluster: Cluster, known: set[str], report: Report) -> None:
-    """Hold each date to its form, and evidence to values and sources that the file has; `known`: its dotted keys."""
+def _evidence(cluster: Cluster, keys: set[str], report: Report) -> None:
+    """Hold each date to its form, and evidence to values and sources that the file has; `keys`: its dotted keys."""
     for identifier, source in cluster.sources.items():
         if not _DAY.fullmatch(source.date):
             report.add("config.source_date", ("sources", identifier, "date"), text=shown(source.date))
     for entry, cited in cluster.evidence.items():
-        if entry not in known:
+        if entry not in keys:
             report.add("config.unverified", ("evidence", entry), name=shown(entry))
         for identifier in [cited] if isinstance(cited, str) else cited:
             if identifier not in cluster.sources:
@@ -172,9 +172,9 @@ def _install_step(step: InstallStep, path: KeyPath, report: Report) -> None:
 
 def _project(project: Project, report: Report) -> None:
     _name(project.name, report, None)
-    given = [key for key in ("recipe", "command") if report.raw.get(key) is not None]
-    if len(given) != 1:
-        report.add("config.recipe_or_command" if not given else "config.recipe_and_command", tuple(given[1:]))
+    keys = [key for key in ("recipe", "command") if report.raw.get(key) is not None]
+    if len(keys) != 1:
+        report.add("config.recipe_or_command" if not keys else "config.recipe_and_command", tuple(keys[1:]))
     declared: dict[str, Any] = {}
     for name, value in project.parameters.items():
         if isinstance(value, Parameter):
@@ -245,11 +245,11 @@ def _measured(metric: str | None, metrics: Mapping[str, Metric], check: Check | 
     _patterns(metrics, report)
     _bounds(check, report)
     raw = report.raw.get("metrics")
-    known = [*(raw if isinstance(raw, dict) else ()), *(name for name in WELL_KNOWN_METRICS if name not in metrics)]
-    if metric is not None and metric not in known:
-        report.unknown(("metric",), metric, known, "config.no_metric")
-    if check is not None and check.metric not in known:
-        report.unknown(("check", "metric"), check.metric, known, "config.no_metric")
+    names = [*(raw if isinstance(raw, dict) else ()), *(name for name in WELL_KNOWN_METRICS if name not in metrics)]
+    if metric is not None and metric not in names:
+        report.unknown(("metric",), metric, names, "config.no_metric")
+    if check is not None and check.metric not in names:
+        report.unknown(("check", "metric"), check.metric, names, "config.no_metric")
 
 
 def _bounds(check: Check | None, report: Report) -> None:
@@ -273,14 +273,14 @@ def _patterns(metrics: Mapping[str, Metric], report: Report) -> None:
 
 
 def _data(entries: list[Data], report: Report) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, entry in enumerate(entries):
         path: KeyPath = ("data", index)
         if not _DATA_NAME.fullmatch(entry.name):
             report.add("config.data_name", (*path, "name"), name=shown(entry.name))
-        elif entry.name in seen:
+        elif entry.name in names:
             report.add("config.data_twice", (*path, "name"), name=shown(entry.name))
-        seen.add(entry.name)
+        names.add(entry.name)
         if not _ADDRESS.fullmatch(entry.url):
             report.add("config.data_url", (*path, "url"), url=shown(entry.url))
         if entry.sha256 is not None and not _SHA256.fullmatch(entry.sha256):
@@ -302,13 +302,13 @@ def _compile(pattern: str, path: KeyPath, report: Report) -> re.Pattern[str] | N
 
 def _scaling(scaling: Scaling, report: Report) -> None:
     raw = report.raw.get("parameters")
-    known = list(raw) if isinstance(raw, dict) else []
+    names = list(raw) if isinstance(raw, dict) else []
     for path, name in (
         (("scaling", "weak", "scale_learning_rate"), scaling.weak.scale_learning_rate),
         (("scaling", "strong", "divide"), scaling.strong.divide),
     ):
-        if name is not None and name not in known:
-            report.unknown(path, name, known, "config.no_parameter")
+        if name is not None and name not in names:
+            report.unknown(path, name, names, "config.no_parameter")
     if scaling.strong.divide is not None and scaling.strong.by_program:
         report.add("config.divided_twice", ("scaling", "strong", "by_program"))
 
@@ -322,6 +322,6 @@ def _variables(variables: Mapping[str, str], report: Report) -> None:
 
 def _shell_text(value: str, path: KeyPath, report: Report) -> None:
     """Refuse text that would end the double quotes around it, or the line."""
-    rest = re.sub(r"\\.", "", value, flags=re.DOTALL)
-    if '"' in rest or "\\" in rest or "\n" in value or "\0" in value:
+    unescaped = re.sub(r"\\.", "", value, flags=re.DOTALL)
+    if '"' in unescaped or "\\" in unescaped or "\n" in value or "\0" in value:
         report.add("config.shell_text", path)

@@ -59,16 +59,16 @@ def check_event(event: Event, report: "Report") -> None:
 
 def _teams(event: Event, report: "Report") -> None:
     tutors = [tutor.user for tutor in event.tutors]
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, team in enumerate(event.teams):
         path: KeyPath = ("teams", index, "name")
         if not team.name.strip():
             report.add("config.name_empty", path)
         # two names that look the same on paper are one name, however they are composed
         name = unicodedata.normalize("NFC", team.name)
-        if name in seen:
+        if name in names:
             report.add("config.team_twice", path, name=shown(team.name))
-        seen.add(name)
+        names.add(name)
         for number, user in enumerate(team.tutors):
             if user not in tutors:
                 report.unknown(("teams", index, "tutors", number), user, tutors, "config.no_tutor")
@@ -92,24 +92,24 @@ def _people(event: Event, report: "Report") -> None:
                 teams.setdefault(member.user, team.name)
             if member.kind and member.kind not in kinds:
                 report.unknown((*path, "kind"), member.kind, kinds, "config.no_kind")
-    seen: set[str] = set()
+    users: set[str] = set()
     for index, tutor in enumerate(event.tutors):
         path = ("tutors", index, "user")
         if not _USER.fullmatch(tutor.user):
             report.add("config.user_name", path, name=shown(tutor.user))
-        elif tutor.user in seen:
+        elif tutor.user in users:
             report.add("config.tutor_twice", path, name=shown(tutor.user))
-        seen.add(tutor.user)
+        users.add(tutor.user)
 
 
 def _dates(event: Event, report: "Report") -> None:
-    seen: set[str] = set()
+    dates: set[str] = set()
     for index, date in enumerate(event.dates):
         if date_of(date) is None:
             report.add("config.bad_date", ("dates", index), value=shown(date))
-        elif date in seen:
+        elif date in dates:
             report.add("config.date_twice", ("dates", index), value=shown(date))
-        seen.add(date)
+        dates.add(date)
 
 
 def _item(item: Item, event: Event, path: KeyPath, report: "Report") -> None:
@@ -148,10 +148,10 @@ def _participation(event: Event, report: "Report") -> None:
 
 
 def _addresses(event: Event, report: "Report") -> None:
-    places = {
+    addresses = {
         ("report_page",): event.report_page, ("lecture_page",): event.lecture_page,
         ("publish", "address"): event.publish.address,
     }  # fmt: skip
-    for path, address in places.items():
+    for path, address in addresses.items():
         if address and not _ADDRESS.fullmatch(address):
             report.add("config.bad_address", path, value=shown(address))

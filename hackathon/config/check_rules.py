@@ -13,14 +13,14 @@ _FACT = re.compile(r"[a-z][a-z0-9_-]*:\S+")
 
 def check_rules(file: RuleFile, report: Report) -> None:
     """Note what is wrong between the values of a file of rules."""
-    seen: set[str] = set()
+    ids: set[str] = set()
     for index, rule in enumerate(file.rules):
         path: KeyPath = ("rules", index)
         if not _ID.fullmatch(rule.id):
             report.add("rules.id_signs", (*path, "id"), id=shown(rule.id))
-        elif rule.id in seen:
+        elif rule.id in ids:
             report.add("rules.id_twice", (*path, "id"), id=rule.id)
-        seen.add(rule.id)
+        ids.add(rule.id)
         _rule(rule, path, report)
 
 

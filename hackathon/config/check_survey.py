@@ -33,10 +33,10 @@ def check_survey(survey: Survey, report: Report) -> None:
         report.add("survey_check.no_questions", ("questions",))
     elif len(survey.questions) > MOST_QUESTIONS:
         report.add("survey_check.many_questions", ("questions",), count=len(survey.questions), limit=MOST_QUESTIONS)
-    seen: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for index, question in enumerate(survey.questions):
         path: KeyPath = ("questions", index)
-        _identifier(question.id, seen, path, report)
+        _identifier(question.id, ids, path, report)
         _question(question, path, report)
     _breakdowns(survey, report)
     if survey.smallest_group < 2:
@@ -46,15 +46,15 @@ def check_survey(survey: Survey, report: Report) -> None:
             report.add("survey_check.tag", ("tags", tag))
 
 
-def _identifier(identifier: str, seen: dict[str, str], path: KeyPath, report: Report) -> None:
-    place = (*path, "id")
+def _identifier(identifier: str, ids: dict[str, str], path: KeyPath, report: Report) -> None:
+    id_path = (*path, "id")
     if not _ID.match(identifier):
-        report.add("survey_check.id_signs", place, id=shown(identifier))
+        report.add("survey_check.id_signs", id_path, id=shown(identifier))
     elif identifier.lower() in RESERVED:
-        report.add("survey_check.id_reserved", place, id=identifier)
-    elif identifier.lower() in seen:
-        report.add("survey_check.id_twice", place, id=identifier)
-    seen.setdefault(identifier.lower(), identifier)
+        report.add("survey_check.id_reserved", id_path, id=identifier)
+    elif identifier.lower() in ids:
+        report.add("survey_check.id_twice", id_path, id=identifier)
+    ids.setdefault(identifier.lower(), identifier)
 
 
 def _question(question: Question, path: KeyPath, report: Report) -> None:
@@ -91,49 +91,49 @@ def _rating(question: Question, path: KeyPath, report: Report) -> None:
 
 
 def _options(question: Question, path: KeyPath, report: Report) -> None:
-    given = "options" in report.raw_at(path)
+    has_options = "options" in report.raw_at(path)
     if question.options_from is not None:
-        if given:
+        if has_options:
             report.add("survey_check.options_both", (*path, "options_from"))
         return
     if len(question.options) < 2:
-        report.add("survey_check.no_options", (*path, "options") if given else path, id=question.id)
+        report.add("survey_check.no_options", (*path, "options") if has_options else path, id=question.id)
     if len(question.options) > MOST_OPTIONS:
         report.add("survey_check.many_options", (*path, "options"), limit=MOST_OPTIONS)
     owner: dict[str, str] = {}
     for value, label in question.options.items():
-        place = (*path, "options", value)
+        option_path = (*path, "options", value)
         if not value.strip() or value != value.strip() or len(value) > LONGEST_OPTION or not value.isprintable():
-            report.add("survey_check.option_signs", place, name=shown(value), limit=LONGEST_OPTION)
-        _words(label, place, report)
+            report.add("survey_check.option_signs", option_path, name=shown(value), limit=LONGEST_OPTION)
+        _words(label, option_path, report)
         # answers from other programs name an option by its label: one label must mean one option
         for word in {*_plain(value), *_plain(label)} - {""}:
             if owner.setdefault(word, value) != value:
-                report.add("survey_check.option_twice", place, name=shown(word), other=shown(owner[word]))
+                report.add("survey_check.option_twice", option_path, name=shown(word), other=shown(owner[word]))
 
 
 def _breakdowns(survey: Survey, report: Report) -> None:
     kinds = {question.id: question.kind for question in survey.questions}
     choices = [identifier for identifier, kind in kinds.items() if kind == "choice"]
-    seen: set[str] = set()
+    ids: set[str] = set()
     for index, identifier in enumerate(survey.breakdowns):
-        place: KeyPath = ("breakdowns", index)
-        if identifier in seen:
-            report.add("survey_check.breakdown_twice", place, id=shown(identifier))
+        entry_path: KeyPath = ("breakdowns", index)
+        if identifier in ids:
+            report.add("survey_check.breakdown_twice", entry_path, id=shown(identifier))
         elif identifier not in kinds:
-            report.unknown(place, identifier, choices, "survey_check.no_breakdown")
+            report.unknown(entry_path, identifier, choices, "survey_check.no_breakdown")
         elif kinds[identifier] != "choice":
-            report.add("survey_check.breakdown_kind", place, id=identifier, kind=kinds[identifier])
-        seen.add(identifier)
+            report.add("survey_check.breakdown_kind", entry_path, id=identifier, kind=kinds[identifier])
+        ids.add(identifier)
 
 
 def _words(text: Text, path: KeyPath, report: Report) -> None:
     """Note a text that has no letters, in any of its languages."""
-    found = text.values() if isinstance(text, dict) else (text,)
-    if not found or not all(each.strip() for each in found):
+    texts = text.values() if isinstance(text, dict) else (text,)
+    if not texts or not all(wording.strip() for wording in texts):
         report.add("survey_check.no_words", path)
 
 
 def _plain(text: Any) -> list[str]:
-    found = text.values() if isinstance(text, dict) else (text,)
-    return [plain(str(each)) for each in found]
+    texts = text.values() if isinstance(text, dict) else (text,)
+    return [plain(str(wording)) for wording in texts]

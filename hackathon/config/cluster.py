@@ -73,14 +73,14 @@ class Queue:
 
     def longest(self, nodes: int) -> int | None:
         """Return the longest walltime (seconds) of a job with so many nodes; None where no limit is known."""
-        limits = [self.walltime, *(each.walltime for each in self.larger if each.from_nodes <= nodes)]
+        limits = [self.walltime, *(limit.walltime for limit in self.larger if limit.from_nodes <= nodes)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
     def remarks(self) -> str:
         """What a person should know of it beside nodes and walltime, in the current language."""
-        parts = [message("config.larger_jobs", nodes=each.from_nodes, walltime=format_walltime(each.walltime))
-                 for each in self.larger]  # fmt: skip
+        parts = [message("config.larger_jobs", nodes=limit.from_nodes, walltime=format_walltime(limit.walltime))
+                 for limit in self.larger]  # fmt: skip
         return "; ".join([*parts, *([localized(self.note)] if self.note else [])])
 
 

@@ -235,7 +235,7 @@ class Event:
 
 def team_folders(team: Team, event_folder: Path) -> list[Path]:
     """Return the folders of a team, absolute; `{group}` and `{user}` are filled in, `{user}` by every member."""
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for text in team.folders or [team.name]:
         names = set(_PLACEHOLDER.findall(text))
         groups = [team.group] if "group" in names else [""]
@@ -246,18 +246,18 @@ def team_folders(team: Team, event_folder: Path) -> list[Path]:
                     continue
                 filled = text.replace("{group}", group).replace("{user}", user)
                 if "\0" not in filled:
-                    place = expanded(filled) if team.folders else filled  # a name is nobody's home
-                    found[Path(os.path.normpath(event_folder.absolute() / place))] = None
-    return list(found)
+                    subfolder = expanded(filled) if team.folders else filled  # a name is nobody's home
+                    paths[Path(os.path.normpath(event_folder.absolute() / subfolder))] = None
+    return list(paths)
 
 
 def own_team(event: Event, event_folder: Path, project: Path, claimed: str | None) -> Team | None:
     """Return the team that a project belongs to: by its folder, else by the account, else as project.yaml says."""
-    place = os.path.realpath(project)
+    real = os.path.realpath(project)
     for team in event.teams:
         for folder in team_folders(team, event_folder):
             root = os.path.realpath(folder)
-            if place == root or place.startswith(f"{root.rstrip('/')}/"):
+            if real == root or real.startswith(f"{root.rstrip('/')}/"):
                 return team
     try:
         user = pwd.getpwuid(os.geteuid()).pw_name

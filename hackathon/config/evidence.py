@@ -33,7 +33,7 @@ def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:
     """Return the values of a profile in the order of the file; `profile` is right, as plain values."""
     cited = {path: ids for key, ids in (profile.get("evidence") or {}).items() if (path := find_key(profile, key))}
     guessed = {path for key in profile.get("unverified") or () if (path := find_key(profile, key))}
-    found = []
+    values = []
     for key in profile:
         if key in ABOUT_THE_FILE:
             continue
@@ -41,8 +41,8 @@ def cited_values(profile: Mapping[str, Any]) -> list[CitedValue]:
             blocks = [path[:length] for length in range(len(path), 0, -1)]
             ids = next((cited[block] for block in blocks if block in cited), ())
             sources = (ids,) if isinstance(ids, str) else tuple(ids)
-            found.append(CitedValue(path, value, sources, any(block in guessed for block in blocks)))
-    return found
+            values.append(CitedValue(path, value, sources, any(block in guessed for block in blocks)))
+    return values
 
 
 def unconfirmed(profile: Mapping[str, Any]) -> list[CitedValue]:

@@ -84,10 +84,10 @@ def analysed(text: str, regex: str, ignore_case: bool) -> Analysis:
     construct = _refused(tree)
     if construct:
         raise PatternError("rules.regex_construct", pattern=shown(regex), construct=construct)
-    found = _best(tree, bool(tree.state.flags & re.IGNORECASE))
-    if not found or min(_letters(literal) for literal, _ in found) < SHORTEST:
+    literals = _best(tree, bool(tree.state.flags & re.IGNORECASE))
+    if not literals or min(_letters(literal) for literal, _ in literals) < SHORTEST:
         raise PatternError("rules.pattern_short", pattern=shown(regex), least=str(SHORTEST))
-    return Analysis(tuple(dict.fromkeys(found)), _wide(tree), leading=_leads(tree) and _stays(tree))
+    return Analysis(tuple(dict.fromkeys(literals)), _wide(tree), leading=_leads(tree) and _stays(tree))
 
 
 def _letters(literal: str) -> int:
@@ -127,7 +127,7 @@ def _wide(tree: Any) -> bool:
         if kind in (words.ANY, words.NOT_LITERAL):
             return True
         if kind is words.IN and any(
-            each in ((words.NEGATE, None), (words.CATEGORY, words.CATEGORY_NOT_SPACE)) for each in value
+            element in ((words.NEGATE, None), (words.CATEGORY, words.CATEGORY_NOT_SPACE)) for element in value
         ):
             return True
         if any(_wide(inner) for inner in _inside(kind, value)):
@@ -153,7 +153,7 @@ def _stays(tree: Any) -> bool:
     for kind, value in tree:
         if kind in (words.NOT_LITERAL, words.ATOMIC_GROUP, words.POSSESSIVE_REPEAT):
             return False
-        if kind is words.IN and not all(_within_line(each) for each in value):
+        if kind is words.IN and not all(_within_line(element) for element in value):
             return False
         if kind is words.SUBPATTERN and value[1] & re.DOTALL:
             return False
@@ -192,14 +192,14 @@ def _best(tree: Any, ignore_case: bool) -> _Literals:
         if kind is words.BRANCH:
             branches = [_best(branch, folded) for branch in value[1]]
             if all(branches):
-                candidates.append([each for branch in branches for each in branch])
+                candidates.append([literal for branch in branches for literal in branch])
         elif kind in (words.MAX_REPEAT, words.MIN_REPEAT, words.POSSESSIVE_REPEAT) and value[0] >= 1:
             candidates.append(_best(value[2], folded))
         elif kind is words.ATOMIC_GROUP:
             candidates.append(_best(value, folded))
     candidates.append([(run.strip(), run_folded)])
-    fitting = [each for each in candidates if each and len(each) <= MOST_BRANCHES]
-    return max(fitting, key=lambda each: min(_letters(literal) for literal, _ in each), default=[])
+    fitting = [candidate for candidate in candidates if candidate and len(candidate) <= MOST_BRANCHES]
+    return max(fitting, key=lambda candidate: min(_letters(literal) for literal, _ in candidate), default=[])
 
 
 def _letter(kind: Any, value: Any) -> str:
@@ -214,17 +214,17 @@ def _flat(tree: Any, ignore_case: bool) -> list[tuple[Any, Any, bool]]:
 
     `\\s+` and ` +` become one space: the search for literals reads white space so.
     """
-    found: list[tuple[Any, Any, bool]] = []
+    parts: list[tuple[Any, Any, bool]] = []
     for kind, value in tree:
         if kind is words.SUBPATTERN:
             _, add, remove, inner = value
             folded = (ignore_case or bool(add & re.IGNORECASE)) and not remove & re.IGNORECASE
-            found += _flat(inner, folded)
+            parts += _flat(inner, folded)
         elif kind is words.MAX_REPEAT and value[0] >= 1 and _is_space(value[2]):
-            found.append((words.LITERAL, ord(" "), ignore_case))
+            parts.append((words.LITERAL, ord(" "), ignore_case))
         else:
-            found.append((kind, value, ignore_case))
-    return found
+            parts.append((kind, value, ignore_case))
+    return parts
 
 
 def _is_space(tree: Any) -> bool:

@@ -68,8 +68,8 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
 
 def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
     """Return the folder of the recipe that a name leads to, None when there is none."""
-    found = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}")
-    return found.parent if found else None
+    file = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}")
+    return file.parent if file else None
 
 
 def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
@@ -123,10 +123,10 @@ def find_event(start: Path) -> Path | None:
     What is found so is read as data; whether it steers what the user does is the business of `config.trust`. Events
     that the user ignores (`hackathon trust --ignore`) are passed over.
     """
-    found = _upwards(start, EVENT_FILE)
-    while found is not None and _is_ignored(found / EVENT_FILE):
-        found = _upwards(found.parent, EVENT_FILE) if found != found.parent else None
-    return found
+    folder = _upwards(start, EVENT_FILE)
+    while folder is not None and _is_ignored(folder / EVENT_FILE):
+        folder = _upwards(folder.parent, EVENT_FILE) if folder != folder.parent else None
+    return folder
 
 
 def _is_ignored(path: Path) -> bool:
@@ -171,13 +171,13 @@ def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]
 
     A rule replaces those of its id that lie further along the search path: project, event, user, shipped.
     """
-    found, problems = find_rules(folders)
-    return [rule for rule, _ in found], problems
+    rules, problems = find_rules(folders)
+    return [rule for rule, _ in rules], problems
 
 
 def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], list[Problem]]":
     """Return the rules with their files, and the problems of files; see load_rules."""
-    found: dict[str, tuple[Rule, Path]] = {}
+    by_id: dict[str, tuple[Rule, Path]] = {}
     problems: list[Problem] = []
     for path in rule_files(folders):
         try:
@@ -186,11 +186,11 @@ def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], 
             problems += error.problems
             continue
         for index, rule in enumerate(rules):
-            _, other = found.setdefault(rule.id, (rule, path))
+            _, other = by_id.setdefault(rule.id, (rule, path))
             if other != path and other.parent == path.parent:
                 values = {"id": rule.id, "other": other.name}
                 problems.append(Problem("rules.id_elsewhere", path, None, ("rules", index, "id"), values))
-    return list(found.values()), problems
+    return list(by_id.values()), problems
 
 
 def load_rule_file(path: Path) -> "list[Rule]":
@@ -209,11 +209,11 @@ def _rules_in(path: Path, raw: bytes) -> "list[Rule]":
 
 def rule_files(folders: Sequence[Path] = ()) -> list[Path]:
     """Return the files of rules, the one that has the first say first; those of one folder by name."""
-    places = [*(folder / "templates" / "rules" for folder in folders), *_user_folder("rules")]
+    rule_folders = [*(folder / "templates" / "rules" for folder in folders), *_user_folder("rules")]
     return [
-        place / name
-        for place in [*places, shipped("templates", "rules")]
-        for name in sorted(_names(place))
+        folder / name
+        for folder in [*rule_folders, shipped("templates", "rules")]
+        for name in sorted(_names(folder))
         if name.endswith(".yaml") and not name.startswith(".")
     ]
 
@@ -241,14 +241,14 @@ def _shared_folders(folder: Path) -> tuple[Path, Path]:
 
 def _shared_file(name: str, folder: Path) -> Path:
     """Return where a shared file of a recipe lies: beside the recipe's folder, else in the toolkit."""
-    own, ours = (place / name for place in _shared_folders(folder))
+    own, ours = (parent / name for parent in _shared_folders(folder))
     return own if own.is_file() else ours
 
 
 def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:
-    known = sorted({each for place in _shared_folders(folder) for each in _names(place) if not each.startswith("_")})
-    near = nearest(name, known)
-    values = {"name": shown(name), **({"near": near} if near else {"known": listing(known) or "–"})}
+    names = sorted({entry for base in _shared_folders(folder) for entry in _names(base) if not entry.startswith("_")})
+    near = nearest(name, names)
+    values = {"name": shown(name), **({"near": near} if near else {"known": listing(names) or "–"})}
     return Problem("config.no_shared_near" if near else "config.no_shared", path, None, (SHARED, number), values)
 
 
@@ -321,11 +321,11 @@ def _user_folder(name: str) -> Iterator[Path]:
         return
 
 
-def _find(name: str, places: Iterator[Path], ending: str) -> Path | None:
+def _find(name: str, folders: Iterator[Path], ending: str) -> Path | None:
     if not name or "/" in name or "\0" in name or name.startswith("."):
         return None
-    for place in places:
-        path = f"{place}/{name}{ending}"
+    for folder in folders:
+        path = f"{folder}/{name}{ending}"
         try:
             if os.path.isfile(path):  # noqa: PTH113
                 return Path(path)
@@ -336,22 +336,22 @@ def _find(name: str, places: Iterator[Path], ending: str) -> Path | None:
 
 def _cluster_files(folders: Sequence[Path]) -> dict[str, Path]:
     """Return name → file of every cluster; the first on the search path hides others of its name."""
-    found: dict[str, Path] = {}
-    for place in _cluster_folders(folders):
-        for name in _names(place):
+    files: dict[str, Path] = {}
+    for folder in _cluster_folders(folders):
+        for name in _names(folder):
             if name.endswith(".yaml") and not name.startswith("."):
-                found.setdefault(name.removesuffix(".yaml"), place / name)
-    return found
+                files.setdefault(name.removesuffix(".yaml"), folder / name)
+    return files
 
 
 def _recipe_files(folders: Sequence[Path]) -> dict[str, Path]:
     """Return name → file of every recipe; the first on the search path hides others of its name."""
-    found: dict[str, Path] = {}
-    for place in _recipe_folders(folders):
-        for name in _names(place):
-            if not name.startswith(".") and (place / name / RECIPE_FILE).is_file():
-                found.setdefault(name, place / name / RECIPE_FILE)
-    return found
+    files: dict[str, Path] = {}
+    for folder in _recipe_folders(folders):
+        for name in _names(folder):
+            if not name.startswith(".") and (folder / name / RECIPE_FILE).is_file():
+                files.setdefault(name, folder / name / RECIPE_FILE)
+    return files
 
 
 def _names(folder: Path) -> list[str]:
@@ -361,11 +361,11 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _unknown(identifier: str, name: str, known: dict[str, Path]) -> RequestError:
-    near = nearest(name, known)
+def _unknown(identifier: str, name: str, files: dict[str, Path]) -> RequestError:
+    near = nearest(name, files)
     if near:
         return RequestError(f"{identifier}_near", name=shown(name), near=near)
-    return RequestError(identifier, name=shown(name), known=listing(sorted(known)) or "–")
+    return RequestError(identifier, name=shown(name), known=listing(sorted(files)) or "–")
 
 
 def _upwards(start: Path, name: str) -> Path | None:

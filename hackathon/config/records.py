@@ -87,9 +87,9 @@ def _plan(hint: Any) -> tuple[tuple[Any, Any], ...]:
         inner, marker = get_args(hint)
         return tuple((kind, marker) for kind, _ in _plan(inner))
     if get_origin(hint) in (Union, UnionType):
-        found = [each for part in get_args(hint) for each in _plan(part)]
+        kinds = [kind for part in get_args(hint) for kind in _plan(part)]
         # a text is parsed only where nothing else takes the value; a whole number becomes a float likewise
-        return tuple(sorted(found, key=lambda each: isinstance(each[1], Parsed) or each[0] is float))
+        return tuple(sorted(kinds, key=lambda entry: isinstance(entry[1], Parsed) or entry[0] is float))
     return ((hint, None),)
 
 
@@ -102,14 +102,20 @@ def _fields(record: type) -> dict[str, tuple[Any, bool]]:
 
 
 def _record(record: type, value: dict[str, Any]) -> Any:
-    known = _fields(record)
-    if any(needed and name not in value for name, (_, needed) in known.items()):
+    record_fields = _fields(record)
+    if any(needed and name not in value for name, (_, needed) in record_fields.items()):
         raise ValueError(f"{record.__name__} lacks a value")
     # .get would hide an unknown key, which tells that the value belongs to another version
-    return record(**{name: rebuild(known[name][0], entry) for name, entry in value.items() if _must_know(known, name)})
+    return record(
+        **{
+            name: rebuild(record_fields[name][0], entry)
+            for name, entry in value.items()
+            if _must_know(record_fields, name)
+        }
+    )
 
 
-def _must_know(known: dict[str, tuple[Any, bool]], name: str) -> bool:
-    if name not in known:
+def _must_know(record_fields: dict[str, tuple[Any, bool]], name: str) -> bool:
+    if name not in record_fields:
         raise ValueError(f"unknown key {name!r}")
     return True

@@ -29,9 +29,9 @@ class Report:
                 return {}
         return value if isinstance(value, dict) else {}
 
-    def unknown(self, path: KeyPath, word: str, known: Iterable[str], identifier: str) -> None:
+    def unknown(self, path: KeyPath, word: str, words: Iterable[str], identifier: str) -> None:
         """Note that a word names nothing; `<identifier>_near` is used when a known word is near."""
-        names = list(known)
+        names = list(words)
         # looking for near words is slow, and of so many problems no more are shown
         near = nearest(word, names) if len(self.problems) < MOST_NAMED else None
         if near:

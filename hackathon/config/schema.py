@@ -65,9 +65,9 @@ def _with_dialects(schema: dict[str, Any], dialects: Mapping[str, type]) -> None
     for scheduler, kind in sorted(dialects.items()):
         part = TypeAdapter(kind).json_schema(ref_template="#/$defs/{model}")
         schema.setdefault("$defs", {}).update({**part.pop("$defs", {}), kind.__name__: part})
-        wanted = {"properties": {"scheduler": {"const": scheduler}}, "required": ["scheduler"]}
+        condition = {"properties": {"scheduler": {"const": scheduler}}, "required": ["scheduler"]}
         then = {"properties": {"dialect": {"$ref": f"#/$defs/{kind.__name__}"}}}
-        cases.append({"if": wanted, "then": then})
+        cases.append({"if": condition, "then": then})
     if cases:
         schema["allOf"] = cases
 
@@ -82,13 +82,15 @@ def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> li
     record, _ = RECORDS["user" if name == "defaults" else name]
     texts = {record.__name__: _descriptions(schema)}
     texts.update({title: _descriptions(definition) for title, definition in definitions.items()})
-    found = []
+    entries = []
     for entry in _entries(record, "", texts):
-        found.append(entry)
+        entries.append(entry)
         if record is Cluster and entry.key == "dialect":
             for scheduler, kind in sorted((dialects or {}).items()):
-                found += [replace(each, key=f"{each.key} ({scheduler})") for each in _entries(kind, "dialect.", texts)]
-    return found
+                entries += [
+                    replace(entry, key=f"{entry.key} ({scheduler})") for entry in _entries(kind, "dialect.", texts)
+                ]
+    return entries
 
 
 def _descriptions(schema: dict[str, Any]) -> dict[str, str]:

@@ -39,25 +39,25 @@ NAMED = 6
 class UntrustedEventError(RequestError):
     """An event of another account that the user has not decided about; `found` is its file."""
 
-    def __init__(self, found: Look) -> None:
-        folder = shlex.quote(printable(str(found.path.parent)))
-        super().__init__("trust.event", about=about(found), folder=folder)
-        self.found = found
+    def __init__(self, event_file: Look) -> None:
+        folder = shlex.quote(printable(str(event_file.path.parent)))
+        super().__init__("trust.event", about=about(event_file), folder=folder)
+        self.found = event_file
 
 
 class ForeignError(RequestError):
     """A command, an environment or a template of another account would be run."""
 
-    def __init__(self, found: ForeignFile) -> None:
-        place = found.path.parent if found.path.name == load.PROJECT_FILE else found.path
-        super().__init__("trust.foreign", what=why(found), place=shlex.quote(printable(str(place))))
+    def __init__(self, file: ForeignFile) -> None:
+        path = file.path.parent if file.path.name == load.PROJECT_FILE else file.path
+        super().__init__("trust.foreign", what=why(file), place=shlex.quote(printable(str(path))))
 
 
 class ForeignFolderError(RequestError):
     """The toolkit would write into a folder that another account owns, can write or can replace."""
 
-    def __init__(self, found: ForeignFile) -> None:
-        super().__init__("trust.foreign_folder", what=why(found), folder=shlex.quote(printable(str(found.path))))
+    def __init__(self, folder: ForeignFile) -> None:
+        super().__init__("trust.foreign_folder", what=why(folder), folder=shlex.quote(printable(str(folder.path))))
 
 
 class TrustedEvent(NamedTuple):
@@ -75,13 +75,13 @@ def trusted_event(start: Path, *, asked: bool = False) -> TrustedEvent | None:
     Raises UntrustedEventError for one of another account that the user has not decided about, ConfigError for a wrong
     one.
     """
-    found = _event(start)
-    if found is None:
+    event_file = _event(start)
+    if event_file is None:
         return None
-    trusted = own() if asked else _trust_of(found)
+    trusted = own() if asked else _trust_of(event_file)
     if trusted is None:
-        raise UntrustedEventError(found)
-    return TrustedEvent(found.path.parent, load.load_event(found.path.parent, found.raw), trusted)
+        raise UntrustedEventError(event_file)
+    return TrustedEvent(event_file.path.parent, load.load_event(event_file.path.parent, event_file.raw), trusted)
 
 
 def trusted_event_folder(start: Path) -> Path | None:
@@ -89,16 +89,16 @@ def trusted_event_folder(start: Path) -> Path | None:
 
     Raises UntrustedEventError as `trusted_event`.
     """
-    found = _event(start)
-    if found is not None and _trust_of(found) is None:
-        raise UntrustedEventError(found)
-    return found.path.parent if found is not None else None
+    event_file = _event(start)
+    if event_file is not None and _trust_of(event_file) is None:
+        raise UntrustedEventError(event_file)
+    return event_file.path.parent if event_file is not None else None
 
 
 def event_that_counts(start: Path) -> Path | None:
     """Return the folder of the nearest event if it counts; nobody is asked, and the file is not read."""
-    found = _event(start)
-    return found.path.parent if found is not None and _trust_of(found) is not None else None
+    event_file = _event(start)
+    return event_file.path.parent if event_file is not None and _trust_of(event_file) is not None else None
 
 
 def folders_that_count(start: Path, run: Path | None = None) -> list[Path]:
@@ -109,16 +109,22 @@ def folders_that_count(start: Path, run: Path | None = None) -> list[Path]:
     """
     folders = []
     event: TrustedEvent | None = None
-    found = _event(start)
-    trusted = _trust_of(found) if found is not None else None
-    if found is not None and trusted is not None:
+    event_file = _event(start)
+    trusted = _trust_of(event_file) if event_file is not None else None
+    if event_file is not None and trusted is not None:
         with contextlib.suppress(RequestError):  # what is wrong with the file is told by what needs it
-            event = TrustedEvent(found.path.parent, load.load_event(found.path.parent, found.raw), trusted)
+            event = TrustedEvent(
+                event_file.path.parent, load.load_event(event_file.path.parent, event_file.raw), trusted
+            )
     project = load.find_project(start)
     if project is not None and look_at_project(project, event, run).foreign is None:
         folders.append(project)
-    if found is not None and trusted is not None and foreign_below(found.path.parent, SEARCHED, trusted) is None:
-        folders.append(found.path.parent)
+    if (
+        event_file is not None
+        and trusted is not None
+        and foreign_below(event_file.path.parent, SEARCHED, trusted) is None
+    ):
+        folders.append(event_file.path.parent)
     return folders
 
 
@@ -191,62 +197,62 @@ def look_at_project(folder: Path, event: TrustedEvent | None, beside: Path | Non
     if beside is not None:
         trusted |= Trusted(frozenset({beside.stat().st_uid}))
     try:
-        found = look(folder / load.PROJECT_FILE)
+        file = look(folder / load.PROJECT_FILE)
     except OSError:
         return FoundProject(folder, None, trusted, None)  # it was taken away in this moment
-    strangers = trusted.strangers(found.writers)
+    strangers = trusted.strangers(file.writers)
     if strangers:
         from hackathon.access.trust_record import TRUST, decided
 
-        entry = decided(found)
+        entry = decided(file)
         if entry is None or entry.answer != TRUST:
-            return FoundProject(folder, found.raw, trusted, ForeignFile(found.path, found.owner, strangers))
+            return FoundProject(folder, file.raw, trusted, ForeignFile(file.path, file.owner, strangers))
         trusted |= entry.trusted
-    return FoundProject(folder, found.raw, trusted, foreign_below(folder, SEARCHED, trusted))
+    return FoundProject(folder, file.raw, trusted, foreign_below(folder, SEARCHED, trusted))
 
 
-def about(found: Look) -> str:
+def about(event_file: Look) -> str:
     """Return what a user has to know about an event before trusting it: file, owner, who can write it, teams."""
-    strangers = own().strangers(found.writers)
-    values = {"file": printable(str(found.path)), "owner": user_name(found.owner)}
-    return f"{message('trust.about', **values)}{_also(found, strangers)} {_teams(found)}"
+    strangers = own().strangers(event_file.writers)
+    values = {"file": printable(str(event_file.path)), "owner": user_name(event_file.owner)}
+    return f"{message('trust.about', **values)}{_also(event_file, strangers)} {_teams(event_file)}"
 
 
-def about_project(found: Look) -> str:
+def about_project(project_file: Look) -> str:
     """Return the same about a project: file, owner, who can write it."""
-    strangers = own().strangers(found.writers)
-    values = {"file": printable(str(found.path)), "owner": user_name(found.owner)}
-    return message("trust.about_project", **values) + _also(found, strangers)
+    strangers = own().strangers(project_file.writers)
+    values = {"file": printable(str(project_file.path)), "owner": user_name(project_file.owner)}
+    return message("trust.about_project", **values) + _also(project_file, strangers)
 
 
-def why(found: ForeignFile) -> str:
+def why(file: ForeignFile) -> str:
     """Return why a file does not count, in words."""
-    path = printable(str(found.path))
-    if found.owner in found.strangers.owners:
-        return message("trust.belongs", path=path, owner=user_name(found.owner))
-    return message("trust.written", path=path, who=_names(found.strangers))
+    path = printable(str(file.path))
+    if file.owner in file.strangers.owners:
+        return message("trust.belongs", path=path, owner=user_name(file.owner))
+    return message("trust.written", path=path, who=_names(file.strangers))
 
 
-def _also(found: Look, strangers: Others) -> str:
-    others = replace(strangers, owners=strangers.owners - {found.owner})
-    return " " + message("trust.also_written", who=_names(others)) if others else ""
+def _also(event_file: Look, strangers: Others) -> str:
+    writers = replace(strangers, owners=strangers.owners - {event_file.owner})
+    return " " + message("trust.also_written", who=_names(writers)) if writers else ""
 
 
-def _names(found: Others) -> str:
-    names = [user_name(each) for each in sorted(found.owners | found.users)]
-    names += [message("trust.group", name=group_name(each)) for each in sorted(found.groups)]
-    return ", ".join([*names, *([message("trust.everybody")] if found.everybody else [])])
+def _names(accounts: Others) -> str:
+    names = [user_name(number) for number in sorted(accounts.owners | accounts.users)]
+    names += [message("trust.group", name=group_name(number)) for number in sorted(accounts.groups)]
+    return ", ".join([*names, *([message("trust.everybody")] if accounts.everybody else [])])
 
 
-def _teams(found: Look) -> str:
+def _teams(event_file: Look) -> str:
     """Return number and names of an event's teams; what is wrong with the file where it is no event."""
     try:
-        teams: Sequence[str] = [each.name for each in load.load_event(found.path.parent, found.raw).teams]
+        teams: Sequence[str] = [team.name for team in load.load_event(event_file.path.parent, event_file.raw).teams]
     except HackathonError as error:
         return printable(error.message)
     if not teams:
         return message("trust.no_teams")
-    names = ", ".join(printable(each)[:40] for each in teams[:NAMED]) + (", …" if len(teams) > NAMED else "")
+    names = ", ".join(printable(name)[:40] for name in teams[:NAMED]) + (", …" if len(teams) > NAMED else "")
     return message("trust.teams", count=len(teams), names=names)
 
 
@@ -259,13 +265,13 @@ def _event(start: Path) -> Look | None:
         return None  # it was taken away in this moment
 
 
-def _trust_of(found: Look) -> Trusted | None:
+def _trust_of(event_file: Look) -> Trusted | None:
     """Return whose files count in an event's folder, None when the user has not said that it does."""
-    if not own().strangers(found.writers):
+    if not own().strangers(event_file.writers):
         return own()
     from hackathon.access.trust_record import TRUST, decided
 
-    entry = decided(found)
+    entry = decided(event_file)
     return own() | entry.trusted if entry is not None and entry.answer == TRUST else None
 
 

@@ -47,17 +47,17 @@ def validate(
         values = {"key": wide[1].strip()} if wide else {}
         raise ConfigError([Problem(identifier, document.path, document.line(()), values=values)])
     checked = _checked(record, document, name)
-    found, problems, more = checked.record, checked.problems, checked.more
+    checked_record, problems, more = checked.record, checked.problems, checked.more
     if record is Cluster and dialects is not None:
         dialect = _dialect(value, document, dialects)
         if dialect is not None:
-            problems = [*problems, *(replace(each, path=("dialect", *each.path)) for each in dialect.problems)]
+            problems = [*problems, *(replace(problem, path=("dialect", *problem.path)) for problem in dialect.problems)]
             more += dialect.more
-            if found is not None:
-                found = replace(found, dialect=dialect.value)
+            if checked_record is not None:
+                checked_record = replace(checked_record, dialect=dialect.value)
     if problems:
         raise ConfigError(problems, more)
-    return found
+    return checked_record
 
 
 @dataclass(frozen=True)
@@ -86,26 +86,26 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
     # no value is shared any more, so that one place can be changed
     value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
-    found, errors = _attempt(record, value)
+    built, errors = _attempt(record, value)
     if errors and _texts_as_written(value, errors, document):
-        found, errors = _attempt(record, value)
+        built, errors = _attempt(record, value)
     errors.sort(key=lambda error: document.line(error.path))
     problems = [error.problem(record, document) for error in errors[:MOST_NAMED]]
     if errors:
         # what is right may still be wrong together: look at the record without the wrong places
         for error in errors:
             _remove(value, error.path)
-        found, again = _attempt(record, value)
+        built, again = _attempt(record, value)
         if again and all(error.kinds[0] in _MISSING for error in again):
             for error in again:
                 _parent(value, error.path)[error.path[-1]] = "x"
-            found, _ = _attempt(record, value)
-    if found is not None:
+            built, _ = _attempt(record, value)
+    if built is not None:
         wrong = {error.path for error in errors}
-        for problem in check_record(found, document, name):
+        for problem in check_record(built, document, name):
             if not any(problem.path[:length] in wrong for length in range(len(problem.path) + 1)):
                 problems.append(problem)
-    return _Checked(found, value, problems, len(errors[MOST_NAMED:]))
+    return _Checked(built, value, problems, len(errors[MOST_NAMED:]))
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,11 @@ class _Error:
         if kind in _MISSING:
             return "config.missing", {}
         if kind in _UNKNOWN_KEY:
-            known = _known_keys(record, self.path[:-1])
-            near = nearest(str(self.path[-1]), known)
+            keys = _known_keys(record, self.path[:-1])
+            near = nearest(str(self.path[-1]), keys)
             if near:
                 return "config.unknown_key_near", {"near": near}
-            return "config.unknown_key", {"known": listing(known), "version": __version__}
+            return "config.unknown_key", {"known": listing(keys), "version": __version__}
         if kind == "walltime":
             return "config.bad_walltime", {"value": shown(self.value)}
         if kind == "size":
@@ -143,16 +143,18 @@ class _Error:
             return ("config.too_small" if kind.startswith("g") else "config.too_large"), {"limit": f"{bound:g}"}
         if kind == "finite_number":
             return "config.not_finite", {}
-        expected = " ".join(str(each.get("expected", "")) for each in self.contexts)
+        expected = " ".join(str(context.get("expected", "")) for context in self.contexts)
         choices = tuple(re.findall(r"'([^']*)'", expected))
         if self.kinds == ("literal_error",):
             values = {"value": shown(self.path[-1] if self.about_key else self.value), "choices": listing(choices)}
             near = nearest(str(self.value), choices) if isinstance(self.value, str) else None
             return ("config.choice_near", {**values, "near": near}) if near else ("config.choice", values)
-        if all(each in _EXPECTED or each == "literal_error" for each in self.kinds):
+        if all(kind_of_error in _EXPECTED or kind_of_error == "literal_error" for kind_of_error in self.kinds):
             if self.kinds == ("bool_type",) and str(self.value).lower() in _ELEVEN_BOOL:
                 return "config.not_bool", {"value": shown(self.value)}
-            kinds = tuple(dict.fromkeys(_EXPECTED[each] for each in self.kinds if each in _EXPECTED))
+            kinds = tuple(
+                dict.fromkeys(_EXPECTED[kind_of_error] for kind_of_error in self.kinds if kind_of_error in _EXPECTED)
+            )
             plain = _plain_number(self.value) if isinstance(self.value, str) else None
             if plain is not None and plain != self.value and {"int_type", "float_type"} & {*self.kinds}:
                 return "config.odd_number", {"value": shown(self.value), "plain": plain}
@@ -211,14 +213,14 @@ def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
 
 def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
     """Return one error for each place. A union's branches that do not fit the kind of value at all are left out."""
-    places: dict[tuple[KeyPath, bool], list[Any]] = {}
+    by_place: dict[tuple[KeyPath, bool], list[Any]] = {}
     for error in errors:
-        places.setdefault(_place(value, error), []).append(error)
-    above = {path[:length] for path, _ in places for length in range(len(path))}
+        by_place.setdefault(_place(value, error), []).append(error)
+    above = {path[:length] for path, _ in by_place for length in range(len(path))}
     result = []
-    for (path, about_key), group in places.items():
+    for (path, about_key), group in by_place.items():
         exact = [error for error in group if error["type"] not in _EXPECTED and error["type"] != "literal_error"]
-        keyed = not about_key and (path, True) in places
+        keyed = not about_key and (path, True) in by_place
         if not exact and (path in above or keyed):
             continue
         chosen = exact or group
@@ -282,7 +284,7 @@ def _infer_parameter_types(value: dict[str, Any]) -> None:
         if not isinstance(entry, dict) or "type" in entry:
             continue
         choices = entry.get("choices")
-        kinds = {type(each) for each in [entry.get("default"), *(choices if isinstance(choices, list) else [])]}
+        kinds = {type(entry) for entry in [entry.get("default"), *(choices if isinstance(choices, list) else [])]}
         kinds.discard(type(None))
         if kinds == {int} and float in (type(entry.get("min")), type(entry.get("max"))):
             kinds = {float}

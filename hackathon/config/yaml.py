@@ -60,9 +60,9 @@ class Document:
     def below(self, key: str) -> "Document":
         """Return what lies under a key of the top as a document of its own."""
         value = self.value.get(key) if isinstance(self.value, dict) else None
-        places = {path[1:]: line for path, line in self.places.items() if path[:1] == (key,)}
+        lines = {path[1:]: line for path, line in self.places.items() if path[:1] == (key,)}
         words = {path[1:]: word for path, word in self.words.items() if path[:1] == (key,)}
-        return Document(self.path, value, places, words)
+        return Document(self.path, value, lines, words)
 
 
 @dataclass
@@ -314,9 +314,9 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
         return Problem("config.yaml_character", path, line)
     line = mark.line + 1
     lines = text.splitlines()
-    here = lines[mark.line] if mark.line < len(lines) else ""
-    indent = here[: len(here) - len(here.lstrip())]
-    if "\t" in indent or here[mark.column : mark.column + 1] == "\t":
+    text_of_line = lines[mark.line] if mark.line < len(lines) else ""
+    indent = text_of_line[: len(text_of_line) - len(text_of_line.lstrip())]
+    if "\t" in indent or text_of_line[mark.column : mark.column + 1] == "\t":
         return Problem("config.yaml_tab", path, line)
     if (wide := _wide_colon(error, lines)) is not None:
         number, key = wide
@@ -325,7 +325,7 @@ def _syntax_problem(error: pyyaml.YAMLError, text: str, path: Path) -> Problem:
         return Problem("config.yaml_colon", path, line)
     if "cannot start any token" in detail:
         return Problem(
-            "config.yaml_start", path, line, values={"character": shown(here[mark.column : mark.column + 1])}
+            "config.yaml_start", path, line, values={"character": shown(text_of_line[mark.column : mark.column + 1])}
         )
     return Problem("config.yaml_syntax", path, line, values={"detail": detail, "column": mark.column + 1})
 

@@ -61,10 +61,10 @@ def _edited(text: str, edit: Callable[[str], str], expected: Callable[[Any], Any
     try:
         old = parse_yaml(bare.encode(), Path()).value
         new = edit(bare)
-        found = parse_yaml(new.encode(), Path()).value
+        value = parse_yaml(new.encode(), Path()).value
     except (pyyaml.YAMLError, ConfigError, UnicodeEncodeError):
         raise NotEditableError from None
-    if json.dumps(found or {}) != json.dumps(expected(old or {})):  # to Python, 1 and true are equal
+    if json.dumps(value or {}) != json.dumps(expected(old or {})):  # to Python, 1 and true are equal
         raise NotEditableError
     return text[: len(text) - len(bare)] + new
 
@@ -80,23 +80,23 @@ def _without(old: Any, path: Sequence[str | int]) -> Any:
     if not isinstance(entries, dict) or path[0] not in entries:
         return old
     below = _without(entries[path[0]], path[1:]) if len(path) > 1 else None
-    kept = {key: below if key == path[0] else entry for key, entry in entries.items()}
+    remaining = {key: below if key == path[0] else entry for key, entry in entries.items()}
     if len(path) == 1 or (not below and entries[path[0]]):
-        del kept[path[0]]
-    return list(kept.values()) if isinstance(old, list) else kept
+        del remaining[path[0]]
+    return list(remaining.values()) if isinstance(old, list) else remaining
 
 
 def _set(text: str, path: KeyPath, value: Any) -> str:
-    root, place = _root(text), 0
+    root, depth = _root(text), 0
     node: Any = root
     if not isinstance(node, pyyaml.MappingNode):
         return _appended(text, _block(path, value))
-    for place, key in enumerate(path):
+    for depth, key in enumerate(path):
         below = _below(node, key)
         if below is None:
             break
-        if place == len(path) - 1 or not isinstance(below, pyyaml.MappingNode):
-            new, at, end = inline(_nested(path[place + 1 :], value)), int(below.start_mark.index), _end(below, text)
+        if depth == len(path) - 1 or not isinstance(below, pyyaml.MappingNode):
+            new, at, end = inline(_nested(path[depth + 1 :], value)), int(below.start_mark.index), _end(below, text)
             if isinstance(below, pyyaml.CollectionNode) and not below.flow_style:
                 colon = text.index(":", _key(node, key).end_mark.index) + 1  # one line, up where the key is
                 return f"{text[:colon]} {new}{text[colon:at].rstrip()}{text[end:]}"
@@ -105,10 +105,10 @@ def _set(text: str, path: KeyPath, value: Any) -> str:
         node = below
     if node is root and not root.flow_style:  # of a file in the way of JSON, all is inside the braces
         return _appended(text, _block(path, value))
-    entry = f"{inline(str(path[place]))}: {inline(_nested(path[place + 1 :], value))}"
+    entry = f"{inline(str(path[depth]))}: {inline(_nested(path[depth + 1 :], value))}"
     if not node.value:
         start, end = text.index("{", node.start_mark.index), int(node.end_mark.index)
-        if place == 1 and not root.flow_style and not text[start + 1 : end - 1].strip():
+        if depth == 1 and not root.flow_style and not text[start + 1 : end - 1].strip():
             # `queues: {}` becomes a block: a line for each entry
             return _appended(text[:start].rstrip(" "), f"  {entry}") + text[end:]
         return text[: start + 1] + entry + text[start + 1 :]
@@ -131,7 +131,7 @@ def _cut(text: str, path: Sequence[str | int]) -> str:
     if len(parent.value) == 1 and len(path) > 1:
         return _cut(text, path[:-1])
     named = isinstance(parent, pyyaml.MappingNode)
-    pairs = parent.value if named else [(each, each) for each in parent.value]
+    pairs = parent.value if named else [(entry, entry) for entry in parent.value]
     spans = [(int(name.start_mark.index), _end(value, text)) for name, value in pairs]
     index = [name.value for name, _ in pairs].index(key) if named else int(key)
     if parent.flow_style:
@@ -149,9 +149,9 @@ def _cut_between_commas(text: str, spans: Sequence[tuple[int, int]], index: int,
     elif comma is None and index:  # the last entry: the comma before it is one too many
         comma = _COMMA.match(text, spans[index - 1][1], start)
     line = text.rfind("\n", 0, start) + 1
-    rest = _REST_OF_LINE.match(text, end)
-    if rest and not text[line:start].strip():  # the comment behind it goes too, as in a block
-        start, end = line, rest.end()
+    comment = _REST_OF_LINE.match(text, end)
+    if comment and not text[line:start].strip():  # the comment behind it goes too, as in a block
+        start, end = line, comment.end()
     elif comma and not text[comma.end() : start].strip() and comma.end() <= start:
         start, comma = comma.end() - 1, None
     elif not text[end:].lstrip(" ").startswith("#"):

@@ -21,9 +21,11 @@ def without_false(source: Catalog) -> tuple[Catalog, tuple[RunEntry, ...]]:
             run["id"] for point in points_of(results_of(study)) for run in point["runs"] if is_false(run["doubts"])
         }
         false |= {run_key(run) for run in study.runs if run.id in marked}
-    held = tuple(run for run in source.summaries if run_key(run) in false and (run.numbers or run.value is not None))
-    kept = {run_key(run): _without_numbers(run) for run in held}
-    return replace(source, summaries=tuple(kept.get(run_key(run), run) for run in source.summaries)), held
+    false_runs = tuple(
+        run for run in source.summaries if run_key(run) in false and (run.numbers or run.value is not None)
+    )
+    replacements = {run_key(run): _without_numbers(run) for run in false_runs}
+    return replace(source, summaries=tuple(replacements.get(run_key(run), run) for run in source.summaries)), false_runs
 
 
 def _without_numbers(run: RunEntry) -> RunEntry:

@@ -59,25 +59,25 @@ class Catalog:
     def find(self, key: str) -> RunEntry | None:
         """Return the run of a key `<project folder>//<id>`, None when it is not (or no more) there."""
         project, identifier = parts_of(key)
-        return next((each for each in self.summaries if each.id == identifier and each.project == project), None)
+        return next((run for run in self.summaries if run.id == identifier and run.project == project), None)
 
     def named(self, part: str) -> list[RunEntry]:
         """Return the runs that a part of an id means: the one of that id, else those whose last word begins so, else
         those that have it anywhere; newest first, none for fewer than LEAST letters.
         """
-        wanted = part.strip().casefold()
-        if len(wanted) < LEAST:
+        text = part.strip().casefold()
+        if len(text) < LEAST:
             return []
         for fits in (
-            lambda name: name == wanted,
-            lambda name: name.rpartition("-")[2].startswith(wanted),
-            lambda name: wanted in name,
+            lambda name: name == text,
+            lambda name: name.rpartition("-")[2].startswith(text),
+            lambda name: text in name,
         ):
-            if found := [each for each in self.summaries if fits(each.id.casefold())]:
-                return found
+            if matches := [run for run in self.summaries if fits(run.id.casefold())]:
+                return matches
         return []
 
 
 def doubles_of(entries: Iterable[RunEntry]) -> dict[str, str]:
     """Return key of an adopted run → the id of the run that its job is counted for already."""
-    return counted_twice((key_of(each.project, each.id), each.use) for each in entries if each.use is not None)
+    return counted_twice((key_of(entry.project, entry.id), entry.use) for entry in entries if entry.use is not None)

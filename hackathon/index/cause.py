@@ -36,7 +36,7 @@ class RunCause:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "RunCause":
         """Return the cause from its JSON values. Raises TypeError, KeyError or ValueError for anything else."""
-        told = tuple((str(code), CauseText.from_json(each)) for code, each in value["told"])
+        causes = tuple((str(code), CauseText.from_json(text)) for code, text in value["told"])
         silent = tuple((str(code), tuple(map(str, texts))) for code, texts in value["silent"])
         rank = value["rank"]
         return cls(
@@ -44,7 +44,7 @@ class RunCause:
             str(value["rule"]),
             None if rank is None else int(rank),
             str(value["host"]),
-            told,
+            causes,
             silent,
         )
 
@@ -62,21 +62,24 @@ def cause_kept(run: "RunDirectory") -> RunCause | None:
 
         if not all(is_believed(value[code]) for code in LANGUAGES):
             return None
-    found = {code: value[code] for code in LANGUAGES if value[code]}
+    findings = {code: value[code] for code in LANGUAGES if value[code]}
     try:
-        return _cause({code: _told(each, each.get("evidence") or {}) for code, each in found.items()}, found)
+        return _cause(
+            {code: _told(finding, finding.get("evidence") or {}) for code, finding in findings.items()}, findings
+        )
     except (AttributeError, TypeError, ValueError):
         return None
 
 
 def cause_found(diagnoses: "Mapping[str, Diagnosis]", failed: bool) -> RunCause:
     """Return the cause from one diagnosis for each language; of a run that did not fail what is silently wrong."""
-    roots = {code: each.root.to_json() for code, each in diagnoses.items() if each.root is not None}
-    told = {code: _told(each, each["evidence"] or {}) for code, each in roots.items()}
+    roots = {code: diagnosis.root.to_json() for code, diagnosis in diagnoses.items() if diagnosis.root is not None}
+    texts = {code: _told(root, root["evidence"] or {}) for code, root in roots.items()}
     if failed:
-        return _cause(told, roots)
+        return _cause(texts, roots)
     silent = tuple(
-        (code, tuple(finding.message[:LONGEST] for finding in each.findings)) for code, each in diagnoses.items()
+        (code, tuple(finding.message[:LONGEST] for finding in diagnosis.findings))
+        for code, diagnosis in diagnoses.items()
     )
     return RunCause(silent=silent)
 
@@ -99,14 +102,14 @@ def with_cause(summary: RunEntry, cause: RunCause | None) -> RunEntry:
 
 def _told(finding: Mapping[str, Any], evidence: Mapping[str, Any]) -> CauseText:
     file, line = str(evidence.get("file") or ""), evidence.get("line")
-    place = f"{file}:{line}" if file and line else file
+    location = f"{file}:{line}" if file and line else file
     return CauseText(
         str(finding.get("message") or "")[:LONGEST],
         str(finding.get("advice") or "")[:LONGEST],
         str(evidence.get("text") or "")[:LONGEST],
-        place,
+        location,
         # half a command is another command: one that is too long is left out
-        tuple((_cut(each.get("text")), _whole(each.get("check"))) for each in finding.get("causes") or ()),
+        tuple((_cut(cause.get("text")), _whole(cause.get("check"))) for cause in finding.get("causes") or ()),
     )
 
 
@@ -118,7 +121,7 @@ def _whole(text: object) -> str:
     return "" if len(str(text or "")) > LONGEST else str(text or "")
 
 
-def _cause(told: Mapping[str, CauseText], findings: Mapping[str, Mapping[str, Any]]) -> RunCause:
+def _cause(texts: Mapping[str, CauseText], findings: Mapping[str, Mapping[str, Any]]) -> RunCause:
     first = next(iter(findings.values()), None)
     if first is None:
         return RunCause()
@@ -129,5 +132,5 @@ def _cause(told: Mapping[str, CauseText], findings: Mapping[str, Mapping[str, An
         rule=str(first.get("rule") or ""),
         rank=rank if isinstance(rank, int) else None,
         host=str(evidence.get("host") or ""),
-        told=tuple(told.items()),
+        told=tuple(texts.items()),
     )

@@ -14,12 +14,14 @@ class Definitions:
 
     def of(self, project: str) -> str:
         """Return the digest of what the project in a folder declares; empty where it declares nothing."""
-        mark, known = mark_of(project), self._known.get(project)
-        if known is None or known[0] != mark:
-            known = self._known[project] = mark, declared_digest(project)
-        return known[1]
+        mark, cached = mark_of(project), self._known.get(project)
+        if cached is None or cached[0] != mark:
+            cached = self._known[project] = mark, declared_digest(project)
+        return cached[1]
 
     def outdated(self, projects: Iterable[str], entries: Mapping[str, IndexEntry]) -> list[str]:
         """Return the keys of entries that were read with other metrics than their project declares now."""
         now = {project: self.of(project) for project in projects}
-        return [key for key, each in entries.items() if each.measured != now.get(each.summary.project, each.measured)]
+        return [
+            key for key, entry in entries.items() if entry.measured != now.get(entry.summary.project, entry.measured)
+        ]

@@ -82,10 +82,10 @@ def main() -> None:
     for line in sys.stdin.buffer:
         question = json.loads(line)
         try:
-            found = _examine(question, rules)
+            cause = _examine(question, rules)
         except Exception:  # a run whose files nobody thought of: the next one is asked about as well
-            found = None
-        answers.write(json.dumps(found).encode() + b"\n")
+            cause = None
+        answers.write(json.dumps(cause).encode() + b"\n")
         answers.flush()
 
 
@@ -94,16 +94,16 @@ def _examine(question: dict[str, Any], rules: HeldRules) -> dict[str, Any] | Non
     from hackathon.runs.directory import RunDirectory
     from hackathon.text.messages import LANGUAGES, speaking
 
-    held = rules.of([Path(folder) for folder in question["folders"]])
+    rule_set = rules.of([Path(folder) for folder in question["folders"]])
     if not question["run"]:
-        diagnose_files([], rules=held)
+        diagnose_files([], rules=rule_set)
         return None
     state = RunStatus(**{**question["status"], "hosts": tuple(question["status"]["hosts"])})
-    told = {}
+    diagnoses = {}
     for language in LANGUAGES:
         with speaking(language):
-            told[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=held)
-    if any(each.unread for each in told.values()):
+            diagnoses[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=rule_set)
+    if any(diagnosis.unread for diagnosis in diagnoses.values()):
         return None  # a file server fails for a moment: later, as after a diagnosis that came to nothing
-    slow = sorted({name for each in told.values() for name in each.slow})
-    return {**cause_found(told, question["failed"]).to_json(), "slow": slow}
+    slow = sorted({name for diagnosis in diagnoses.values() for name in diagnosis.slow})
+    return {**cause_found(diagnoses, question["failed"]).to_json(), "slow": slow}

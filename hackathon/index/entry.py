@@ -87,15 +87,15 @@ def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str
     """Return a run as the file has it, None when the row is not whole; `uses`: by the run's place in `runs`."""
     try:
         value: dict[str, Any] = json.loads(text)
-        place = f"{REMOVED}/{identifier}" if value["summary"].get("removed") else identifier
-        use = uses[place] if value["counted"] else None
-        kept = _interned(value["summary"]) | {"project": str(project.path), "id": identifier, "use": use}
+        subfolder = f"{REMOVED}/{identifier}" if value["summary"].get("removed") else identifier
+        use = uses[subfolder] if value["counted"] else None
+        values = _interned(value["summary"]) | {"project": str(project.path), "id": identifier, "use": use}
         if project.team:
-            kept["team"] = project.team
+            values["team"] = project.team
         entry = IndexEntry(
             project,
-            RunEntry.from_json(kept),
-            tuple(int(each) for each in value["signature"]),
+            RunEntry.from_json(values),
+            tuple(int(number) for number in value["signature"]),
             None,
             RunCause.from_json(value["cause"]) if value["cause"] is not None else None,
             str(value["about"]),
@@ -134,11 +134,11 @@ def fresh(state: RunStatus) -> RunStatus:
     return replace(state, stale_seconds=age if age >= FRESH else None)
 
 
-def differs(told: RunStatus, known: RunStatus | None) -> bool:
+def differs(status: RunStatus, before: RunStatus | None) -> bool:
     """Return whether a scheduler's answer says something new; its age and its problem are no news of the run."""
-    if known is None:
+    if before is None:
         return True
-    return replace(told, stale_seconds=None, problem="") != replace(known, stale_seconds=None, problem="")
+    return replace(status, stale_seconds=None, problem="") != replace(before, stale_seconds=None, problem="")
 
 
 def may_change_unseen(entry: IndexEntry, now: float) -> bool:
@@ -168,7 +168,8 @@ def keep_times(entry: IndexEntry, before: IndexEntry | None, now: float, watched
 def _interned(value: dict[str, Any]) -> dict[str, Any]:
     """Return a JSON object whose short texts exist once in memory: thousands of runs share them."""
     return {
-        name: sys.intern(each) if isinstance(each, str) and len(each) <= 32 else each for name, each in value.items()
+        name: sys.intern(entry) if isinstance(entry, str) and len(entry) <= 32 else entry
+        for name, entry in value.items()
     }
 
 

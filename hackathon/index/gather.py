@@ -45,28 +45,28 @@ def gather(
     projects, problems = find_projects(event_folder, event, folders, strays=[])
     if event is None:  # a project alone: the folder itself, not what lies below
         projects = [ProjectFolder(folder.absolute()) for folder in folders]
-    found = Index(projects, index, bounds_of(event_folder, event, folders))
+    runs_index = Index(projects, index, bounds_of(event_folder, event, folders))
     try:
-        found.refresh()
-        problems += found.outside
-        asked = found.asked_about() if ask else []
-        if asked:
-            states = status([run for _, run in asked], ask=True, write=False, seen=found.seen)
-            found.refresh({key: state for (key, _), state in zip(asked, states, strict=True)})
+        runs_index.refresh()
+        problems += runs_index.outside
+        questions = runs_index.asked_about() if ask else []
+        if questions:
+            states = status([run for _, run in questions], ask=True, write=False, seen=runs_index.seen)
+            runs_index.refresh({key: state for (key, _), state in zip(questions, states, strict=True)})
         if diagnose:
-            problems += _diagnose(found, rules_of(event_folder))
+            problems += _diagnose(runs_index, rules_of(event_folder))
         return Catalog(
-            summaries=found.summaries,
-            unseen=found.unseen,
+            summaries=runs_index.summaries,
+            unseen=runs_index.unseen,
             projects=[project for project in projects if project.shown],
             event=event,
             event_folder=event_folder,
             now=time.time(),
             problems=problems,
-            doubles=doubles_of((*found.summaries, *found.unseen)),
+            doubles=doubles_of((*runs_index.summaries, *runs_index.unseen)),
         )
     finally:
-        found.close()
+        runs_index.close()
 
 
 def all_runs(
@@ -127,8 +127,8 @@ def _diagnose(index: Index, folders: Sequence[Path]) -> list[str]:
             state, identifier = index.state_of(key), parts_of(key)[1]
             if state is None:
                 continue
-            place, rules = Path(project) / "runs" / identifier, [Path(project), *folders]
-            cause = examiner.cause(place, state, rules, failed=True, timeout=max(left / 2, LEAST))
+            path, rules = Path(project) / "runs" / identifier, [Path(project), *folders]
+            cause = examiner.cause(path, state, rules, failed=True, timeout=max(left / 2, LEAST))
             spent[project] += time.monotonic() - begin
             if examiner.slow:
                 problems[message("watch.slow_rules", project=project, rules=", ".join(examiner.slow))] = None

@@ -44,9 +44,9 @@ class HeldRules:
         key, now = tuple(folders), time.monotonic()
         if key in self._sets and now - self._sets[key][0] <= AGE:
             return self._sets[key][1]
-        found = RuleSet(load_rules(folders)[0])
+        fresh = RuleSet(load_rules(folders)[0])
         # most teams have no rules of their own: one and the same list spares making its scanner again
-        same = next((known for _, known in self._sets.values() if known == found), found)
+        same = next((rule_set for _, rule_set in self._sets.values() if rule_set == fresh), fresh)
         if len(self._sets) > MOST:
             self._sets.clear()
         self._sets[key] = now, same

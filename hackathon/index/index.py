@@ -102,15 +102,15 @@ class Index:
             if project is not None and project != entry.project:
                 entry.project, entry.read = project, 0.0
                 self._turn.append(key)
-        fresh = [each for each in self._projects if each not in before]
+        fresh = [name for name in self._projects if name not in before]
         uses: dict[str, dict[str, RunUse]] = {name: {} for name in fresh}
-        for name, place, _, text in self._stored.load_uses(fresh, FORM):
-            if (use := use_in(place, text)) is not None:
-                uses[name][place] = use
+        for name, subfolder, _, text in self._stored.load_uses(fresh, FORM):
+            if (use := use_in(subfolder, text)) is not None:
+                uses[name][subfolder] = use
         for name, identifier, text in self._stored.load(fresh, self._form):
-            kept = loaded(self._projects[name], identifier, text, uses[name])
-            if kept is not None:
-                self._entries[key_of(name, identifier)] = kept
+            stored = loaded(self._projects[name], identifier, text, uses[name])
+            if stored is not None:
+                self._entries[key_of(name, identifier)] = stored
         self._sorted = None
 
     @property
@@ -127,9 +127,9 @@ class Index:
     def _parted(self) -> tuple[tuple[RunEntry, ...], tuple[RunEntry, ...]]:
         if self._sorted is None:
             order = sorted(self._entries.values(), key=attrgetter("order"), reverse=True)
-            shown = tuple(each.summary for each in order if each.project.shown and not each.summary.removed)
-            unseen = tuple(each.summary for each in order if not (each.project.shown and not each.summary.removed))
-            self._sorted = shown, unseen
+            visible = tuple(entry.summary for entry in order if entry.project.shown and not entry.summary.removed)
+            unseen = tuple(entry.summary for entry in order if not (entry.project.shown and not entry.summary.removed))
+            self._sorted = visible, unseen
         return self._sorted
 
     @property
@@ -185,32 +185,32 @@ class Index:
         self._surely = clock - self._sure >= SURELY
         if self._surely:
             self._sure = clock
-        wanted, gone = self._listed(clock)
-        wanted += self._definitions.outdated(self._projects, self._entries)
+        due, gone = self._listed(clock)
+        due += self._definitions.outdated(self._projects, self._entries)
         again: list[tuple[float, str]] = []
         for key in self._to_look_at():
             entry = self._entries[key]
             entry.closed = entry.closed or is_closed(entry, now)
             if self._differs(entry):
-                wanted.append(key)
+                due.append(key)
             elif may_change_unseen(entry, now) and clock - entry.read >= AGAIN:
                 again.append((entry.read, key))
         few = min(AGAIN_AT_ONCE, 1 + int(AGAIN_SECONDS / max(self._cost, 1e-4)))
-        wanted += [key for _, key in sorted(again)[:few]]
-        wanted += [
+        due += [key for _, key in sorted(again)[:few]]
+        due += [
             key
-            for key, told in (statuses or {}).items()
-            if (known := self._entries.get(key)) is not None and differs(told, known.status)
+            for key, status in (statuses or {}).items()
+            if (indexed := self._entries.get(key)) is not None and differs(status, indexed.status)
         ]
-        wanted = list(dict.fromkeys(wanted))
+        due = list(dict.fromkeys(due))
         try:
-            changed = self._read(wanted, now, clock)
+            changed = self._read(due, now, clock)
         except BaseException:  # whatever it was: what is new is looked at again, and shown as far as it was read
             self._others, self._sorted = True, None
             self.version += 1
             raise
-        if wanted:
-            self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(wanted)
+        if due:
+            self._cost = 0.7 * self._cost + 0.3 * (time.monotonic() - clock) / len(due)
         uses = [row for key in changed if (row := self._use_row(key)) is not None]
         self._stored.write([self._row(key) for key in changed], [parts_of(key) for key in gone], uses, self._gone_uses)
         self._gone_uses = []
@@ -243,7 +243,7 @@ class Index:
     def _listed(self, clock: float) -> tuple[list[str], list[str]]:
         """Return the keys of new runs, newest first, and of those that are gone; those are dropped."""
         fresh: list[str] = []
-        known = self._entries
+        entries = self._entries
         news = lost = self._others
         news = news or self.pending > 0
         for name, project in self._projects.items():
@@ -258,22 +258,22 @@ class Index:
             listing = self._listings[name]
             fresh += [
                 key
-                for identifier, place in listing.names.items()
-                if (entry := known.get(key := key_of(name, identifier))) is None
-                or entry.summary.removed != place.startswith(REMOVED)
+                for identifier, subfolder in listing.names.items()
+                if (entry := entries.get(key := key_of(name, identifier))) is None
+                or entry.summary.removed != subfolder.startswith(REMOVED)
             ]
         gone = [
             key
-            for key, entry in (known.items() if lost else ())
+            for key, entry in (entries.items() if lost else ())
             if (listed := self._listings.get(entry.summary.project)) is None
             or entry.summary.project not in self._projects
             or entry.summary.id not in listed.names
         ]
         for key in gone:
             self._forget(key)
-            del known[key]
+            del entries[key]
         for key in fresh:
-            if key in known:  # cleaned up since
+            if key in entries:  # cleaned up since
                 self._forget(key)
         for name in [name for name in self._listings if name not in self._projects]:
             del self._listings[name]
@@ -317,15 +317,15 @@ class Index:
             with run.held():
                 # before reading: what changes meanwhile is seen the next time
                 signature = signature_of(str(run.path))
-                found, summary = self._read_one(project, run, before)
-            entry = IndexEntry(project, summary, signature, found, written=summary.progress, read=clock)
+                status, summary = self._read_one(project, run, before)
+            entry = IndexEntry(project, summary, signature, status, written=summary.progress, read=clock)
             entry.measured = measured
             if before is not None and before.about == about_of(summary, entry.written, before.cause):
                 entry.cause, entry.about = before.cause, before.about
                 entry.summary = with_cause(summary, before.cause)
             keep_times(entry, before, now, clock - self._refreshed < WATCHED)
             entry.closed = is_closed(entry, now)
-            entry.status = None if entry.closed else found
+            entry.status = None if entry.closed else status
             self._entries[key] = entry
             if before is None or before.summary != entry.summary or before.measured != measured:
                 changed.append(key)
@@ -341,19 +341,19 @@ class Index:
         if folder_of(run.files, "events").size > EVENTS:
             return RunStatus(run.id, LOST, reason=message("watch.broken")), _broken(project, run)
         state = self._state(run)
-        found = fresh(state)
+        status = fresh(state)
         if run.known().newer:
-            return found, _broken(project, run)
+            return status, _broken(project, run)
         try:
-            return found, summarise(project, run, found, self._use(run, state, before))
+            return status, summarise(project, run, status, self._use(run, state, before))
         except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-            return found, _broken(project, run)
+            return status, _broken(project, run)
 
     def _directory(self, key: str) -> tuple[ProjectFolder, RunDirectory]:
         name, identifier = parts_of(key)
         listing = self._listings.get(name)
-        place = listing.names.get(identifier, identifier) if listing is not None else identifier
-        return self._projects[name], RunDirectory(Path(f"{name}/runs/{place}"))
+        subfolder = listing.names.get(identifier, identifier) if listing is not None else identifier
+        return self._projects[name], RunDirectory(Path(f"{name}/runs/{subfolder}"))
 
     def _use(self, run: RunDirectory, state: RunStatus, before: IndexEntry | None) -> RunUse | None:
         """Return what a run used, with the scheduler's account where it was ever asked; None of a broken record."""
@@ -361,8 +361,8 @@ class Index:
             use = use_by(run, state, self.seen.get(run.path))
         except HackathonError:
             return None
-        known = before.summary.use if before is not None else None
-        return use if known is None else with_account_of(use, known)
+        use_before = before.summary.use if before is not None else None
+        return use if use_before is None else with_account_of(use, use_before)
 
     def _state(self, run: RunDirectory) -> RunStatus:
         try:
@@ -378,13 +378,13 @@ class Index:
         entry = self._entries[key]
         if entry.summary.use is None:
             return None
-        project, place = entry.summary.project, entry.place.removeprefix(f"{entry.summary.project}/runs/")
-        return row_of(project, place, entry.signature[FACTS.index("/events/job.jsonl")], entry.summary.use)
+        project, subfolder = entry.summary.project, entry.place.removeprefix(f"{entry.summary.project}/runs/")
+        return row_of(project, subfolder, entry.signature[FACTS.index("/events/job.jsonl")], entry.summary.use)
 
 
 def _broken(project: ProjectFolder, run: RunDirectory) -> RunEntry:
     removed = run.path.parent.name == REMOVED
-    known = run.known()
-    newer = tell("runs.newer_record", run=run.id, version=known.newer, toolkit=known.toolkit_version)
-    reason = newer if known.newer else tell("watch.broken")
+    record = run.known()
+    newer = tell("runs.newer_record", run=run.id, version=record.newer, toolkit=record.toolkit_version)
+    reason = newer if record.newer else tell("watch.broken")
     return RunEntry(run.id, str(project.path), project.team, state=LOST, reasons=(reason,), removed=removed)

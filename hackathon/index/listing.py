@@ -22,8 +22,8 @@ another one, for want of finer clocks."""
 class Listing:
     """The runs in one folder `runs`, cleaned-up ones too, listed again when the folder has changed."""
 
-    def __init__(self, folder: str, known: Iterable[str] = ()) -> None:
-        """Begin with nothing; `known`: places that were runs before, which are not looked into again."""
+    def __init__(self, folder: str, runs_before: Iterable[str] = ()) -> None:
+        """Begin with nothing; `runs_before`: places that were runs before, which are not looked into again."""
         self.names: dict[str, str] = {}
         """Run's id → its place in the folder: of a run that was cleaned up `.removed/<id>`."""
         self.unreadable: list[str] = []
@@ -35,7 +35,7 @@ class Listing:
         self.lost = False
         """Whether the last change took runs away, or moved them."""
         self._folder = folder
-        self._known = frozenset(known)
+        self._known = frozenset(runs_before)
         self._changed = (-1, -1)
         self._listed = -1e9
         self._fresh = True
@@ -71,12 +71,12 @@ class Listing:
             self._changed = (-1, -1)
             return False
         self.names = names
-        self.lost = any(names.get(name) != place for name, place in before.items())
+        self.lost = any(names.get(name) != subfolder for name, subfolder in before.items())
         return self.lost or len(names) != len(before)
 
     def _removed(self, bounds: Containment) -> dict[str, str]:
-        place = f"{self._folder}/{REMOVED}"
-        if not os.path.isdir(place) or os.path.islink(place):  # noqa: PTH112, PTH114 — plain strings
+        folder = f"{self._folder}/{REMOVED}"
+        if not os.path.isdir(folder) or os.path.islink(folder):  # noqa: PTH112, PTH114 — plain strings
             return {}
         try:
             return self._in(f"{REMOVED}/", bounds)
@@ -100,12 +100,12 @@ class Listing:
                         continue
                 except OSError:
                     continue
-                place = below + name
-                if self.names.get(name) != place and place not in self._known and not _is_run(entry.path):
+                subfolder = below + name
+                if self.names.get(name) != subfolder and subfolder not in self._known and not _is_run(entry.path):
                     if not os.access(entry.path, os.R_OK | os.X_OK, effective_ids=True):
                         self.unreadable.append(name)
                     continue
-                names[name] = place
+                names[name] = subfolder
         return names
 
 
@@ -120,10 +120,10 @@ def _is_allowed(entry: "os.DirEntry[str]", bounds: Containment) -> bool:
 def mark(path: str) -> int:
     """Return a number that changes with a file: its time of change in nanoseconds plus its bytes; 0 without one."""
     try:
-        found = os.stat(path)  # noqa: PTH116 — plain strings: this is done for thousands of files
+        status = os.stat(path)  # noqa: PTH116 — plain strings: this is done for thousands of files
     except OSError:
         return 0
-    return found.st_mtime_ns + found.st_size
+    return status.st_mtime_ns + status.st_size
 
 
 def signature_of(base: str, *, surely: bool = False) -> Signature:

@@ -55,10 +55,10 @@ class HostLoad:
 
 def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes]:
     """Return the complete lines in the last `limit` bytes of a run's file; none when it cannot be read."""
-    found = files.end(name, limit)
-    if found is None:
+    end = files.end(name, limit)
+    if end is None:
         return []
-    raw, size = found
+    raw, size = end
     lines = raw.split(b"\n")
     return lines[1 if size > limit else 0 :]
 
@@ -76,17 +76,17 @@ def numbers(
     latest = {} if over or entry.get("pattern") else _metered(lines)
     if latest:
         metric = throughput(record.metric, record.metrics, latest)
-        found = Numbers(latest, True, metric, metric_unit(record.metrics, metric))
-        return RunningNumbers(found, _interval(lines))
+        measured = Numbers(latest, True, metric, metric_unit(record.metrics, metric))
+        return RunningNumbers(measured, _interval(lines))
     problem = None
     try:
         most = MOST_LOGS if over else LOGS_OPEN
-        found = final_numbers(run, record, over=over, most_bytes=most, meters=meters)
+        measured = final_numbers(run, record, over=over, most_bytes=most, meters=meters)
     except (RequestError, OSError, ValueError, TypeError) as error:
-        found = Numbers({}, False, record.metric, metric_unit(record.metrics, record.metric))
+        measured = Numbers({}, False, record.metric, metric_unit(record.metrics, record.metric))
         if isinstance(error, RequestError):
             problem = Told(error.id, {name: str(value)[:2000] for name, value in error.values.items()})
-    return RunningNumbers(found, _interval(lines), problem)
+    return RunningNumbers(measured, _interval(lines), problem)
 
 
 def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, Any]]:
@@ -125,8 +125,8 @@ def _metered(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             if value is not None and name not in ("t", "attempt"):
                 values.setdefault(name, []).append(value)
     return {
-        name: median(each[-INTERVALS:]) if name.endswith(("_per_s", "_per_sec")) else each[-1]
-        for name, each in values.items()
+        name: median(series[-INTERVALS:]) if name.endswith(("_per_s", "_per_sec")) else series[-1]
+        for name, series in values.items()
     }
 
 
@@ -143,7 +143,7 @@ def usage(run: GuardedPath) -> HostLoad:
     cpu: list[float] = []
     used: dict[str, float] = {}
     files = run.folder
-    for name in [each for each in files.names("telemetry") if each.endswith(".csv")][:HOSTS]:
+    for name in [file for file in files.names("telemetry") if file.endswith(".csv")][:HOSTS]:
         for _, kind, percent, memory in _rows(files, f"telemetry/{name}"):
             (busy if kind == "gpu" else cpu).append(percent)
             if kind == "gpu" and memory is not None:
@@ -180,9 +180,9 @@ def _gpu_memory(files: GuardedFolder, host: str) -> float | None:
     listed = files.json(f"env/{host}.json").get("gpus")
     sizes = []
     for text in listed if isinstance(listed, list) else ():
-        found = _MEMORY.findall(str(text)[:500])
-        if found:
-            amount, unit = found[-1]
+        amounts = _MEMORY.findall(str(text)[:500])
+        if amounts:
+            amount, unit = amounts[-1]
             sizes.append(float(amount) * {"MiB": 1.0, "GiB": 1024.0, "GB": 1024.0}[unit])  # names say GB
     return min(sizes) if sizes and min(sizes) > 0 else None
 

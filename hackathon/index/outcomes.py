@@ -114,17 +114,18 @@ def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None
     named = team.team.main_study if team.team is not None and team.team.main_study else ""
     names = [named] if named else [name for path in team.projects if (name := _own_choice(path, source))]
     main = main_study(studies, names, away, planned)
-    rest = sorted({study.project for study in studies if main is None or study.project != main.series.project})
+    projects = sorted({study.project for study in studies if main is None or study.project != main.series.project})
     leading = [
-        main_study([study for study in studies if study.project == project], names, away, planned) for project in rest
+        main_study([study for study in studies if study.project == project], names, away, planned)
+        for project in projects
     ]
-    others = [study for study in leading if study is not None]
+    side_studies = [study for study in leading if study is not None]
     jobs = [run for run in team.work if run.was_job]
     counted = [run for run in jobs if run.cluster not in away]
     return TeamOutcome(
         team=team,
         main=main,
-        others=tuple(others),
+        others=tuple(side_studies),
         further=sum(1 for study in studies if _points(study)) - (main is not None),
         runs=len(counted),
         succeeded=sum(run.state == SUCCEEDED for run in counted),

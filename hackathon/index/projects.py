@@ -108,9 +108,9 @@ class Bounds:
         """Return the rule for the folders of a team; of no team, if it is empty."""
         if team not in self._made:
             mine = [root for root, its in self._roots if its in (team, "")]  # those of no team were named by the user
-            others = [(root, its) for root, its in self._roots if its not in (team, "")]
+            foreign_roots = [(root, its) for root, its in self._roots if its not in (team, "")]
             self._made[team] = Containment(
-                mine, own=self._own, others=others, shared=self._shared, resolve=self._resolve
+                mine, own=self._own, others=foreign_roots, shared=self._shared, resolve=self._resolve
             )
         return self._made[team]
 
@@ -137,17 +137,17 @@ def find_projects(
     problems: list[str] = []
     roots = _roots(event_folder, event, folders, problems)
     bounds = bounds_of(event_folder, event, folders)
-    found: dict[tuple[int, int] | str, ProjectFolder] = {}
+    unique: dict[tuple[int, int] | str, ProjectFolder] = {}
     for root, team, title in roots:
-        others = frozenset(str(each) for each, its, _ in roots if its != team and each != root)
-        for path in _below(root, bounds.of(team), problems, others):
-            found.setdefault(_identity(path), ProjectFolder(Path(path), team, title))
+        foreign_roots = frozenset(str(path) for path, its, _ in roots if its != team and path != root)
+        for path in _below(root, bounds.of(team), problems, foreign_roots):
+            unique.setdefault(_identity(path), ProjectFolder(Path(path), team, title))
     if strays is not None and event_folder is not None:
         walked = frozenset([*(str(root) for root, _, _ in roots), *map(str, without)])
         base = event_folder.absolute()
         for path in _below(base, bounds.of(""), strays, walked) if str(base) not in walked else ():
-            found.setdefault(_identity(path), ProjectFolder(Path(path), shown=False))
-    return sorted(found.values(), key=lambda project: (project.team, str(project.path))), list(dict.fromkeys(problems))
+            unique.setdefault(_identity(path), ProjectFolder(Path(path), shown=False))
+    return sorted(unique.values(), key=lambda project: (project.team, str(project.path))), list(dict.fromkeys(problems))
 
 
 def bounds_of(event_folder: Path | None, event: "Event | None", folders: Sequence[Path]) -> Bounds:
@@ -180,13 +180,13 @@ def _roots(
         for folder, team in named:
             if _is_led(folder, base):
                 # below the event's folder a link may be a team's own; a folder elsewhere was named by the event
-                inside = Containment([base], others=[(each, its) for each, its in plain if its != team.name])
+                inside = Containment([base], others=[(path, its) for path, its in plain if its != team.name])
                 if not inside.allow(str(folder)):
                     problems.append(inside.refusal(str(folder)))
                     continue
             roots.append((folder, team.name, team.project))
-    for each in folders:
-        folder = Path(os.path.normpath(each.absolute()))
+    for path in folders:
+        folder = Path(os.path.normpath(path.absolute()))
         team_name, title = next(((name, title) for root, name, title in roots if folder.is_relative_to(root)), ("", ""))
         roots.append((folder, team_name, title))
     if not roots and base is not None:
@@ -203,12 +203,12 @@ def _is_led(folder: Path, base: Path) -> bool:
 
 def _below(root: Path, bounds: Containment, problems: list[str], walked: frozenset[str] = frozenset()) -> Iterator[str]:
     """Yield the folders with `runs/`, from the root downwards, but not in `walked`, and tell what cannot be read."""
-    level, seen = [str(root)], 0
+    level, count = [str(root)], 0
     for depth in range(DEPTH + 1):
         following: list[str] = []
         for folder in level:
-            seen += 1
-            if seen > MOST_FOLDERS:
+            count += 1
+            if count > MOST_FOLDERS:
                 problems.append(message("watch.too_many_folders", path=root, count=MOST_FOLDERS))
                 return
             try:
@@ -223,7 +223,7 @@ def _below(root: Path, bounds: Containment, problems: list[str], walked: frozens
             if "runs" in inside:
                 yield folder
             below = [f"{folder}/{name}" for name in inside if name not in _INSIDE and name[0] != "."]
-            following += [each for each in below if each not in walked]
+            following += [path for path in below if path not in walked]
         level = following
 
 

@@ -27,13 +27,13 @@ def without_hidden(source: Catalog) -> Catalog:
         return source
     gone = [team for team in by_team(source) if team.name in hidden]
     runs = {run_key(run) for team in gone for run in (*team.runs, *team.unseen)}
-    places = {path for team in gone for path in team.projects}
+    paths = {path for team in gone for path in team.projects}
     return replace(
         source,
         hidden=hidden,
         summaries=tuple(run for run in source.summaries if run_key(run) not in runs),
         unseen=tuple(run for run in source.unseen if run_key(run) not in runs),
-        projects=tuple(project for project in source.projects if project.path not in places),
+        projects=tuple(project for project in source.projects if project.path not in paths),
     )
 
 
@@ -46,10 +46,10 @@ def laptops(source: Catalog) -> frozenset[str]:
     if source.laptops is not None:
         return source.laptops
     planned = source.event.clusters if source.event is not None else ()
-    known = {name: _is_laptop(name, source) for name in {*planned, *(run.cluster for run in source.entries)} if name}
-    if False not in [known[name] for name in (planned or known)]:
+    by_name = {name: _is_laptop(name, source) for name in {*planned, *(run.cluster for run in source.entries)} if name}
+    if False not in [by_name[name] for name in (planned or by_name)]:
         return frozenset()
-    return frozenset(name for name, is_laptop in known.items() if is_laptop)
+    return frozenset(name for name, is_laptop in by_name.items() if is_laptop)
 
 
 def _is_laptop(name: str, source: Catalog) -> bool | None:

@@ -59,12 +59,12 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
     ended, over = state in ENDED, state not in (*OPEN, CREATED)
     meters = MeterFiles(rank_files(run.path / "metrics", ".jsonl"))
     measured = numbers(run.path, record, metrics.names, meters, over=over)
-    told, step = measured.numbers, measured.numbers.values.get("step")
-    judged = judge(run.path, record, told, meters) if state == SUCCEEDED else RunJudgement()
+    result, step = measured.numbers, measured.numbers.values.get("step")
+    judged = judge(run.path, record, result, meters) if state == SUCCEEDED else RunJudgement()
     began = state != CREATED and (status.t_started is not None or events.started is not None)
     used = usage(run.path) if began else HostLoad()
-    newest = max((each for each in (metrics.newest, logs.newest) if each is not None), default=None)
-    made = RunEntry(
+    newest = max((moment for moment in (metrics.newest, logs.newest) if moment is not None), default=None)
+    summary = RunEntry(
         id=run.id,
         project=str(project.path),
         team=project.team or record.team,
@@ -84,7 +84,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         walltime=record.walltime,
         state=state,
         cause=text_of(status.cause),
-        reasons=tuple(each if isinstance(each, Told) else text_of(each)[:LONGEST] for each in status.reasons),
+        reasons=tuple(reason if isinstance(reason, Told) else text_of(reason)[:LONGEST] for reason in status.reasons),
         sealed=status.sealed,
         stale_seconds=status.stale_seconds,
         created=record.created or moment_of(status.t_created),
@@ -94,19 +94,19 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         attempt=count_of(status.attempt) or 1,
         removed=run.path.parent.name == REMOVED,
         use=use,
-        metric=told.metric,
-        value=told.value,
-        unit=told.unit,
-        loss=finite(told.values.get("loss")),
+        metric=result.metric,
+        value=result.value,
+        unit=result.unit,
+        loss=finite(result.values.get("loss")),
         step=int(step) if step is not None and math.isfinite(step) else None,
         interval=measured.interval,
-        numbers=_kept(told.values) if over else (),
-        whole=told.whole or not over,
+        numbers=_kept(result.values) if over else (),
+        whole=result.whole or not over,
         doubts=judged.doubts,
         work=judged.work,
         shares=shares_of_run(run.path, record.processes, meters) if state == SUCCEEDED else None,
         progress=newest if began or state == RUNNING else None,
-        check_passed=record.check.passes(told.values.get(record.check.metric)) if over and record.check else None,
+        check_passed=record.check.passes(result.values.get(record.check.metric)) if over and record.check else None,
         gpu_percent=used.gpu_percent,
         memory_percent=used.memory_percent,
         cpu_percent=used.cpu_percent,
@@ -114,7 +114,7 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
         host=text_of(status.first_host),
         warned=(*events.warned, *([measured.problem] if measured.problem else [])),
     )
-    return with_cause(made, cause_kept(run) if ended else None)
+    return with_cause(summary, cause_kept(run) if ended else None)
 
 
 def _kept(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:

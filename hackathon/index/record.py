@@ -135,7 +135,7 @@ class RunEntry:
         try:
             return ": ".join(map(str, self.reasons))
         except (LookupError, TypeError, ValueError, AttributeError):
-            return ": ".join(each for each in self.reasons if isinstance(each, str))
+            return ": ".join(reason for reason in self.reasons if isinstance(reason, str))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -145,8 +145,8 @@ class RunEntry:
 
     def told_in(self, language: str) -> CauseText | None:
         """Return the cause in a language, else in any; None before the run was diagnosed."""
-        told = self.told or {}
-        return told.get(language) or next(iter(told.values()), None)
+        by_language = self.told or {}
+        return by_language.get(language) or next(iter(by_language.values()), None)
 
     @property
     def probe(self) -> bool:
@@ -180,21 +180,25 @@ class RunEntry:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "RunEntry":
         """Return a summary from JSON values; members that this version does not know are dropped."""
-        kept = {name: entry for name, entry in value.items() if name in _FIELDS}
-        kept["tags"] = tuple(kept.get("tags") or ())
+        values = {name: entry for name, entry in value.items() if name in _FIELDS}
+        values["tags"] = tuple(values.get("tags") or ())
         for name in ("reasons", "warned"):
-            kept[name] = tuple(Told(**each) if isinstance(each, dict) else each for each in kept.get(name) or ())
-        if kept.get("silent"):
-            kept["silent"] = {code: tuple(texts) for code, texts in kept["silent"].items()}
-        kept["doubts"] = tuple(Doubt.from_json(each) for each in kept.get("doubts") or ())
-        shares = kept.get("shares")
-        kept["shares"] = RunShares.from_fields(shares) if shares is not None else None
-        kept["numbers"] = tuple((str(name), float(each)) for name, each in kept.get("numbers") or ())
-        told = kept.get("told")
-        kept["told"] = (
-            {code: CauseText.from_json(entry) for code, entry in told.items()} if isinstance(told, dict) else None
+            values[name] = tuple(
+                Told(**entry) if isinstance(entry, dict) else entry for entry in values.get(name) or ()
+            )
+        if values.get("silent"):
+            values["silent"] = {code: tuple(texts) for code, texts in values["silent"].items()}
+        values["doubts"] = tuple(Doubt.from_json(doubt) for doubt in values.get("doubts") or ())
+        shares = values.get("shares")
+        values["shares"] = RunShares.from_fields(shares) if shares is not None else None
+        values["numbers"] = tuple((str(name), float(amount)) for name, amount in values.get("numbers") or ())
+        texts_by_language = values.get("told")
+        values["told"] = (
+            {code: CauseText.from_json(entry) for code, entry in texts_by_language.items()}
+            if isinstance(texts_by_language, dict)
+            else None
         )
-        return cls(**kept)
+        return cls(**values)
 
 
 _FIELDS = frozenset(entry.name for entry in fields(RunEntry))

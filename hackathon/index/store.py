@@ -92,16 +92,16 @@ class RunStore:
     def _selected(self, query: str, projects: Iterable[str], form: str) -> list[Any]:
         if self._database is None:
             return []
-        found: list[Any] = []
+        rows: list[Any] = []
         try:
             for project in projects:
-                found += self._database.execute(query, (project, form)).fetchall()
+                rows += self._database.execute(query, (project, form)).fetchall()
         except sqlite3.OperationalError:
             return []  # somebody else writes: this time all is read from the runs
         except DAMAGE:
             self._rebuild()
             return []
-        return found
+        return rows
 
     def write(
         self,
@@ -150,9 +150,9 @@ def _private_folder(folder: Path) -> bool:
 def _is_own_file(path: Path) -> bool:
     """Return whether a file is this user's, or not there yet: no link, no pipe."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return True
     except OSError:
         return False
-    return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and status.st_nlink == 1

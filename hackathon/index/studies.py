@@ -93,8 +93,8 @@ def by_team(source: Catalog) -> list[TeamRuns]:
     A project outside the event goes by the team that its runs name, else by its folder's name, with the folder above
     where two have the same.
     """
-    known = source.event.teams if source.event else []
-    teams = {team.name: team for team in known if not source.team or team.name == source.team}
+    planned = source.event.teams if source.event else []
+    teams = {team.name: team for team in planned if not source.team or team.name == source.team}
     own, members = {str(project.path): project for project in source.projects}, Members(source.event)
 
     def team_of(run: RunEntry) -> str:
@@ -102,20 +102,20 @@ def by_team(source: Catalog) -> list[TeamRuns]:
             return run.team
         return members.team_of_run(own.get(run.project) or ProjectFolder(Path(run.project)), run.use)
 
-    told = {run.project: name for run in reversed(source.summaries) if (name := team_of(run))}
-    told.update({str(project.path): project.team for project in source.projects if project.team})
-    places = {*(run.project for run in source.summaries), *(str(project.path) for project in source.projects)}
-    names = _names(places - set(told), {*teams, *told.values()})
+    team_names = {run.project: name for run in reversed(source.summaries) if (name := team_of(run))}
+    team_names.update({str(project.path): project.team for project in source.projects if project.team})
+    paths = {*(run.project for run in source.summaries), *(str(project.path) for project in source.projects)}
+    names = _names(paths - set(team_names), {*teams, *team_names.values()})
     runs: dict[str, list[RunEntry]] = {name: [] for name in teams}
     for run in source.summaries:
-        runs.setdefault(team_of(run) or told.get(run.project) or names[run.project], []).append(run)
+        runs.setdefault(team_of(run) or team_names.get(run.project) or names[run.project], []).append(run)
     unseen: dict[str, list[RunEntry]] = {}
     for run in source.unseen:
-        unseen.setdefault(team_of(run) or told.get(run.project) or names.get(run.project, ""), []).append(run)
+        unseen.setdefault(team_of(run) or team_names.get(run.project) or names.get(run.project, ""), []).append(run)
     folders: dict[str, dict[Path, None]] = {}
-    titles = {team.name: team.project for team in known}
+    titles = {team.name: team.project for team in planned}
     for project in source.projects:
-        name = told.get(str(project.path)) or names[str(project.path)]
+        name = team_names.get(str(project.path)) or names[str(project.path)]
         runs.setdefault(name, [])
         folders.setdefault(name, {})[project.path] = None
         if project.title and not titles.get(name):
@@ -146,18 +146,18 @@ def _names(projects: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 def by_study(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
     """Return the studies that runs belong to, newest first; `memory`: of what was read of their records before."""
-    found: dict[tuple[str, str], list[RunEntry]] = {}
+    runs_of_study: dict[tuple[str, str], list[RunEntry]] = {}
     single: dict[str, dict[str, RunEntry]] = {}
     for run in runs:
         if run.study:
-            found.setdefault((run.project, run.study), []).append(run)
+            runs_of_study.setdefault((run.project, run.study), []).append(run)
         else:
             single.setdefault(run.project, {})[run.id] = run
-    made = [
+    studies = [
         _study(project, identifier, points, memory, single.get(project, {}))
-        for (project, identifier), points in found.items()
+        for (project, identifier), points in runs_of_study.items()
     ]
-    return sorted(made, key=lambda study: (study.created or 0.0, study.id), reverse=True)
+    return sorted(studies, key=lambda study: (study.created or 0.0, study.id), reverse=True)
 
 
 def _study(
@@ -165,8 +165,8 @@ def _study(
 ) -> StudyRuns:
     """`single`: runs of the project that name no study; of a point whose request is damaged the study names the run."""
     record = study_record(project, identifier, memory)
-    wanted = record.get("points")
-    if single and isinstance(wanted, list) and len(wanted) > len(points):
+    planned = record.get("points")
+    if single and isinstance(planned, list) and len(planned) > len(points):
         points = [*points, *(single[run] for run in _reserved(project, identifier, memory) if run in single)]
     runs = tuple(sorted(points, key=lambda run: (run.created or 0.0, run.id)))
     created = finite(record.get("created"))
@@ -178,7 +178,7 @@ def _study(
         mode=mode if (mode := record.get("mode")) in ("weak", "strong") else "",
         basis=_basis(study_as_measured(project, f"{project}/{STUDIES}/{identifier}", record)),
         created=runs[0].created if created is None else created,
-        points=len(wanted) if isinstance(wanted, list) else 0,
+        points=len(planned) if isinstance(planned, list) else 0,
     )
 
 
@@ -188,9 +188,9 @@ def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any
     if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
         return {}
     changed = mark(f"{project}/{STUDIES}/{identifier}/study.json")
-    known = memory.recall("studies", (project, identifier))
-    if known is not None and known[0] == changed:
-        record: dict[str, Any] = known[1]
+    stored = memory.recall("studies", (project, identifier))
+    if stored is not None and stored[0] == changed:
+        record: dict[str, Any] = stored[1]
         return record
     studies = _folder(project, identifier)
     value = studies.json(f"{identifier}/study.json") if studies is not None else {}
@@ -218,9 +218,9 @@ def _reserved(project: str, identifier: str, memory: Memory) -> list[str]:
     if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
         return []
     changed = mark(f"{project}/{STUDIES}/{identifier}/points")
-    known = memory.recall("points", (project, identifier))
-    if known is not None and known[0] == changed:
-        return list(known[1])
+    stored = memory.recall("points", (project, identifier))
+    if stored is not None and stored[0] == changed:
+        return list(stored[1])
     folder = _folder(project, identifier)
     names = folder.names(f"{identifier}/points")[:POINTS] if folder is not None else []
     texts = [folder.text(f"{identifier}/points/{name}", 400) for name in names] if folder is not None else []
@@ -231,9 +231,9 @@ def _reserved(project: str, identifier: str, memory: Memory) -> list[str]:
 
 def _basis(record: Mapping[str, Any]) -> str:
     request = mapping_of(record.get("base_request"))
-    kept = {name: record.get(name) for name in ("mode", "metric", "unit", "metrics_from")}
-    kept["base_request"] = {name: request.get(name) for name in ("metric", "metrics", "check")}
-    return json.dumps(kept, sort_keys=True)
+    values = {name: record.get(name) for name in ("mode", "metric", "unit", "metrics_from")}
+    values["base_request"] = {name: request.get(name) for name in ("metric", "metrics", "check")}
+    return json.dumps(values, sort_keys=True)
 
 
 def results_of(study: StudyRuns) -> dict[str, Any]:
@@ -252,34 +252,34 @@ def told_results(study: StudyRuns) -> dict[str, Any]:
 
     results = results_of(study)
     causes = {
-        run.id: cause_sentence(run.part, run.rule, told.message, run.reason)
+        run.id: cause_sentence(run.part, run.rule, cause.message, run.reason)
         for run in study.runs
-        if (told := run.told_in(language()))
+        if (cause := run.told_in(language()))
     }
 
     def told_points(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [
             {
-                **each,
-                "runs": [{**run, "reason": causes[run["id"]]} if run["id"] in causes else run for run in each["runs"]],
+                **point,
+                "runs": [{**run, "reason": causes[run["id"]]} if run["id"] in causes else run for run in point["runs"]],
             }
-            for each in points
+            for point in points
         ]
 
-    series = [{**each, "points": told_points(each["points"])} for each in results["series"]]
+    series = [{**entry, "points": told_points(entry["points"])} for entry in results["series"]]
     return {**results, "points": told_points(results["points"]), "series": series} if causes else results
 
 
 @functools.lru_cache(KEPT)
 def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking: str) -> dict[str, Any]:
     """`speaking`: the language of the moment, in which doubts are told."""
-    found = [
+    results = [
         replace(
             RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work, shares=shares
         )
         for *values, numbers, settings, doubts, work, shares in runs
     ]
-    return collect.results_of(study, json.loads(basis), found)
+    return collect.results_of(study, json.loads(basis), results)
 
 
 def by_settings(study: StudyRuns) -> list[StudyRuns]:
@@ -287,15 +287,15 @@ def by_settings(study: StudyRuns) -> list[StudyRuns]:
 
     Each is a study of its own with the name of the whole and its settings; a study without settings is its only one.
     """
-    found: dict[str, list[RunEntry]] = {}
+    by_text: dict[str, list[RunEntry]] = {}
     for run in study.runs:
-        found.setdefault(settings_text(run.settings), []).append(run)
-    if len(found) < 2:
+        by_text.setdefault(settings_text(run.settings), []).append(run)
+    if len(by_text) < 2:
         return [study]
-    order = [settings_text(each["settings"]) for each in results_of(study)["series"]]
+    order = [settings_text(entry["settings"]) for entry in results_of(study)["series"]]
     return [
-        replace(study, runs=tuple(found[text]), name=f"{study.name} [{text}]", settings=found[text][0].settings)
-        for text in sorted(found, key=lambda text: order.index(text) if text in order else len(order))
+        replace(study, runs=tuple(by_text[text]), name=f"{study.name} [{text}]", settings=by_text[text][0].settings)
+        for text in sorted(by_text, key=lambda text: order.index(text) if text in order else len(order))
     ]
 
 

@@ -89,12 +89,10 @@ def read_uses(
     """
     store = RunStore(index if index is not None else default_path())
     try:
-        known: dict[str, dict[str, tuple[int, str]]] = {str(project.path): {} for project in projects}
-        for project, place, kept, text in store.load_uses(known, FORM):
-            known[project][place] = kept, text
-        folders = [
-            _read_folder(project, bounds.of(project.team), now, known[str(project.path)]) for project in projects
-        ]
+        rows: dict[str, dict[str, tuple[int, str]]] = {str(project.path): {} for project in projects}
+        for project, subfolder, mark, text in store.load_uses(rows, FORM):
+            rows[project][subfolder] = mark, text
+        folders = [_read_folder(project, bounds.of(project.team), now, rows[str(project.path)]) for project in projects]
         problems = _ask(folders, load) if ask else []
         store.write([], [], [row for folder in folders for row in folder.rows],
                     [key for folder in folders for key in folder.gone])  # fmt: skip
@@ -103,7 +101,7 @@ def read_uses(
     return [folder.found for folder in folders], problems
 
 
-def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
+def row_of(project: str, subfolder: str, mark: int, use: RunUse) -> UseRow:
     """Return a run's use as the index's file has it."""
     account = use.account if use.asked else None  # one with a charge that goes on is asked for again
     value: list[Any] = [
@@ -113,45 +111,49 @@ def row_of(project: str, place: str, kept: int, use: RunUse) -> UseRow:
         None if account is None else [account.whole, [[c.start, c.end, c.seconds, c.nodes, c.gpus, c.name]
                                                       for c in account.charges]], use.asked, use.doubt,
     ]  # fmt: skip
-    return project, place, FORM, kept, json.dumps(value, separators=(",", ":"))
+    return project, subfolder, FORM, mark, json.dumps(value, separators=(",", ":"))
 
 
-def use_in(place: str, text: str) -> RunUse | None:
+def use_in(subfolder: str, text: str) -> RunUse | None:
     """Return the use of a stored row, None when the row is not whole."""
     try:
-        *plain, attempts, said, missed, waiting, odd, account, asked, doubt = json.loads(text)
-        known = None if account is None else JobAccounting(tuple(Charge(*each) for each in account[1]), account[0])
+        *plain, attempts, ends, missed, waiting, odd, account, was_asked, doubt = json.loads(text)
+        accounting = (
+            None if account is None else JobAccounting(tuple(Charge(*charge) for charge in account[1]), account[0])
+        )
         values = [
-            *plain, tuple([(begin, end) for begin, end in attempts]), None if said is None else (said[0], said[1]),
-            missed, waiting, odd, known, asked, None if doubt is None else (doubt[0], doubt[1]),
+            *plain, tuple([(begin, end) for begin, end in attempts]), None if ends is None else (ends[0], ends[1]),
+            missed, waiting, odd, accounting, was_asked, None if doubt is None else (doubt[0], doubt[1]),
         ]  # fmt: skip
-        return RunUse(place.rpartition("/")[2], *values)
+        return RunUse(subfolder.rpartition("/")[2], *values)
     except (ValueError, TypeError, IndexError):
         return None
 
 
-def _read_folder(project: ProjectFolder, bounds: Containment, now: float, known: dict[str, tuple[int, str]]) -> _Folder:
+def _read_folder(
+    project: ProjectFolder, bounds: Containment, now: float, stored: dict[str, tuple[int, str]]
+) -> _Folder:
     runs = f"{project.path}/runs"
     folder = _Folder(ProjectUses(project))
-    found = folder.found
+    folder_uses = folder.found
     if not bounds.allow(runs):
-        found.problems.append(bounds.refusal(runs))
+        folder_uses.problems.append(bounds.refusal(runs))
         return folder
-    listing = Listing(runs, known)
+    listing = Listing(runs, stored)
     listing.look(bounds, time.monotonic())
     if listing.closed:
-        found.readable = False
-        found.problems.append(message("usage.unreadable", path=runs, what=listing.closed))
+        folder_uses.readable = False
+        folder_uses.problems.append(message("usage.unreadable", path=runs, what=listing.closed))
         return folder
-    found.problems += listing.outside[:LISTED_ONE_BY_ONE]
+    folder_uses.problems += listing.outside[:LISTED_ONE_BY_ONE]
     broken = list(listing.unreadable)
-    for identifier, place in sorted(listing.names.items()):
-        path = f"{runs}/{place}"
-        kept, text = known.get(place, (-1, ""))
-        before = use_in(place, text) if text else None
-        if before is not None and before.closed and (before.sealed or kept == events_mark(path)):
-            found.uses.append(before)
-            folder.places[identifier] = place, kept
+    for identifier, subfolder in sorted(listing.names.items()):
+        path = f"{runs}/{subfolder}"
+        stored_mark, text = stored.get(subfolder, (-1, ""))
+        before = use_in(subfolder, text) if text else None
+        if before is not None and before.closed and (before.sealed or stored_mark == events_mark(path)):
+            folder_uses.uses.append(before)
+            folder.places[identifier] = subfolder, stored_mark
             continue
         fresh = events_mark(path)
         try:
@@ -167,15 +169,15 @@ def _read_folder(project: ProjectFolder, bounds: Containment, now: float, known:
             continue
         if before is not None:
             use = with_missed_of(with_account_of(use, before), before)
-        found.uses.append(use)
-        folder.places[identifier] = place, fresh
+        folder_uses.uses.append(use)
+        folder.places[identifier] = subfolder, fresh
         if use.closed:
-            folder.rows.append(row_of(str(project.path), place, fresh, use))
+            folder.rows.append(row_of(str(project.path), subfolder, fresh, use))
     present = set(listing.names.values())
-    folder.gone = [(str(project.path), place) for place in known if place not in present]
+    folder.gone = [(str(project.path), subfolder) for subfolder in stored if subfolder not in present]
     if broken:
-        shown = ", ".join(broken[:LISTED_ONE_BY_ONE]) + (" …" if len(broken) > LISTED_ONE_BY_ONE else "")
-        found.problems.append(message("usage.broken", count=len(broken), folder=runs, names=shown))
+        names = ", ".join(broken[:LISTED_ONE_BY_ONE]) + (" …" if len(broken) > LISTED_ONE_BY_ONE else "")
+        folder_uses.problems.append(message("usage.broken", count=len(broken), folder=runs, names=names))
     return folder
 
 
@@ -194,23 +196,23 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
     ]
     uses = [folder.found.uses[position] for folder, position in open_ones]
     for (name, cluster), positions in scheduled(uses).items():
-        folder, position = open_ones[max(positions, key=lambda each: uses[each].id)]  # the newest speaks for all
+        folder, position = open_ones[max(positions, key=lambda number: uses[number].id)]  # the newest speaks for all
         newest = f"{folder.found.project.path}/runs/{folder.places[folder.found.uses[position].id][0]}"
         try:
             scheduler = load(name) if load else registry.load(name, RunDirectory(Path(newest)).record().dialect)
-            answer = runner.accounting(scheduler, [uses[each].job_id for each in positions])
+            answer = runner.accounting(scheduler, [uses[number].job_id for number in positions])
         except HackathonError as error:
             problems.append(message("usage.no_answer", cluster=cluster, what=error))
             continue
-        for each in positions:
-            account = answer.get(uses[each].job_id)
+        for number in positions:
+            account = answer.get(uses[number].job_id)
             if account is None:
                 continue
-            folder, position = open_ones[each]
+            folder, position = open_ones[number]
             project = str(folder.found.project.path)
-            run = RunDirectory(Path(project, "runs", folder.places[uses[each].id][0]))
+            run = RunDirectory(Path(project, "runs", folder.places[uses[number].id][0]))
             try:
-                use = folder.found.uses[position] = with_account(uses[each], run, account)
+                use = folder.found.uses[position] = with_account(uses[number], run, account)
             except OSError:
                 continue  # it was taken away in this moment
             if use.asked:

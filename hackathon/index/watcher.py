@@ -192,8 +192,8 @@ class Watcher:
         from hackathon.config.load import EVENT_FILE, load_event
 
         try:
-            found = (self._event_folder / EVENT_FILE).stat()
-            mark = (found.st_mtime_ns, found.st_size)
+            status = (self._event_folder / EVENT_FILE).stat()
+            mark = (status.st_mtime_ns, status.st_size)
             if mark != self._event_mark:
                 self._event = load_event(self._event_folder)
                 self._event_mark = mark
@@ -300,10 +300,10 @@ class Watcher:
 
     def _take(self, index: Index) -> bool:
         """Take what the diagnosis found into the index; return whether it told something new."""
-        found, self._found = self._found, None
-        if found is None:
+        diagnosis, self._found = self._found, None
+        if diagnosis is None:
             return False
-        key, about, cause = found
+        key, about, cause = diagnosis
         if cause is None:
             tries = self._tries.get((key, about), (0, 0.0))[0] + 1
             self._tries[key, about] = tries, time.monotonic() + tries * TRY_AGAIN

@@ -30,33 +30,35 @@ class RequestChange:
 def changes(old: Request, new: Request, whys: Mapping[str, str]) -> list[RequestChange]:
     """Return every difference with its reason: from `whys` by field, else that it is the new cluster's."""
     of_cluster = message("crate.why_cluster", cluster=new.cluster)
-    found = []
+    differences = []
     for name in COMPARED:
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
             why = message("crate.why_asked_cluster") if name == "cluster" else whys.get(name, of_cluster)
-            found.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
-    given = message("crate.why_given")
+            differences.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
+    why_given = message("crate.why_given")
     for name in dict.fromkeys((*old.parameters, *new.parameters)):
         if old.parameters.get(name) != new.parameters.get(name):
             before, after = old.parameters.get(name), new.parameters.get(name)
-            why = given if new.origins.get(f"parameters.{name}") == COMMAND_LINE else message("crate.why_default")
-            found.append(RequestChange(f"parameters.{name}", _shown(name, before), _shown(name, after), why))
-    return [*found, *_changed_surroundings(old, new)]
+            why = why_given if new.origins.get(f"parameters.{name}") == COMMAND_LINE else message("crate.why_default")
+            differences.append(RequestChange(f"parameters.{name}", _shown(name, before), _shown(name, after), why))
+    return [*differences, *_changed_surroundings(old, new)]
 
 
 def _changed_surroundings(old: Request, new: Request) -> list[RequestChange]:
     gone = message("crate.why_other_machine", cluster=old.cluster)
-    found = [RequestChange("environment", line, "–", gone) for line in old.environment if line not in new.environment]
+    differences = [
+        RequestChange("environment", line, "–", gone) for line in old.environment if line not in new.environment
+    ]
     for number, line in enumerate(new.environment):
         if line not in old.environment:
-            found.append(RequestChange("environment", "–", line, _from(new.origins[f"environment.{number}"])))
+            differences.append(RequestChange("environment", "–", line, _from(new.origins[f"environment.{number}"])))
     for name in dict.fromkeys((*old.variables, *new.variables)):
         before, after = old.variables.get(name), new.variables.get(name)
         if before != after:
             why = gone if after is None else _from(new.origins[f"variables.{name}"])
-            found.append(RequestChange(f"variables.{name}", _shown(name, before), _shown(name, after), why))
-    return found
+            differences.append(RequestChange(f"variables.{name}", _shown(name, before), _shown(name, after), why))
+    return differences
 
 
 def _from(origin: str) -> str:

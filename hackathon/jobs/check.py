@@ -90,23 +90,23 @@ def check(
 
 def advice(request: Request, nodes: Sequence["NodeGroup"] = ()) -> list[str]:
     """Return what is allowed and yet likely not what was wanted, as texts for a person; `nodes` as for `check`."""
-    found = []
+    notes = []
     gpus = max((group.gpus or 0 for group in _given(request, nodes)), default=0)
     if gpus and not request.gpus_per_node:
-        found.append(message("jobs.gpus_not_asked", gpus=gpus, cluster=request.cluster))
+        notes.append(message("jobs.gpus_not_asked", gpus=gpus, cluster=request.cluster))
     if request.starter == "local" and not request.gpus_per_node:
-        there = machine.cores()
-        if request.processes_per_node * request.threads > there:
-            found.append(message("jobs.oversubscribed", processes=request.processes_per_node, cores=there))
+        cores = machine.cores()
+        if request.processes_per_node * request.threads > cores:
+            notes.append(message("jobs.oversubscribed", processes=request.processes_per_node, cores=cores))
     lacking = lacks_framework(request, os.environ)
     if lacking is not None:
-        found.append(
+        notes.append(
             message("jobs.framework_missing", framework=request.framework, where=lacking, recipe=request.recipe)
         )
     left = _left_behind(request, os.environ)
     if left is not None:
-        found.append(message("jobs.environment_left_behind", where=left))
-    return found
+        notes.append(message("jobs.environment_left_behind", where=left))
+    return notes
 
 
 def _left_behind(request: Request, environment: Mapping[str, str]) -> str | None:
@@ -133,37 +133,37 @@ def _queue_violations(request: Request, cluster: Cluster) -> list[Violation]:
     if request.queue not in cluster.queues:
         return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=", ".join(cluster.queues))]
     queue = cluster.queues[request.queue]
-    found = []
-    where = f"queues.{request.queue}"
+    violations = []
+    key = f"queues.{request.queue}"
     if queue.nodes is not None and request.nodes > queue.nodes:
-        found.append(
+        violations.append(
             _violation("nodes_over", nodes=request.nodes, queue=request.queue, limit=queue.nodes,
-                       unsure=_unsure(cluster, f"{where}.nodes"))
+                       unsure=_unsure(cluster, f"{key}.nodes"))
         )  # fmt: skip
     if request.nodes < queue.min_nodes:
-        found.append(_violation("nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes))
+        violations.append(_violation("nodes_under", nodes=request.nodes, queue=request.queue, limit=queue.min_nodes))
     longest = queue.longest(request.nodes)
     if longest is not None and request.walltime > longest:
         larger = "larger" if longest != queue.walltime else "walltime"
-        found.append(
+        violations.append(
             _violation("walltime_over", walltime=format_walltime(request.walltime), queue=request.queue,
-                       limit=format_walltime(longest), unsure=_unsure(cluster, f"{where}.{larger}"))
+                       limit=format_walltime(longest), unsure=_unsure(cluster, f"{key}.{larger}"))
         )  # fmt: skip
     if queue.processes_per_node is not None and request.processes_per_node > queue.processes_per_node:
-        found.append(
+        violations.append(
             _violation("per_node_over", per_node=request.processes_per_node, queue=request.queue,
                        limit=queue.processes_per_node)
         )  # fmt: skip
-    return found
+    return violations
 
 
 def _core_violations(request: Request, cluster: Cluster) -> list[Violation]:
     """Return why a node has not enough cores. Twice as many may be hyper-threads; this machine shares what it has."""
-    cores, wanted = cluster.node.cores, request.processes_per_node * request.threads
-    if cores == "auto" or wanted <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
+    cores, used = cluster.node.cores, request.processes_per_node * request.threads
+    if cores == "auto" or used <= 2 * cores or cluster.starter == "local" or "node.cores" in cluster.unverified:
         return []
     return [
-        _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=wanted,
+        _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
                    cores=cores, cluster=cluster.name)
     ]  # fmt: skip
 
@@ -182,11 +182,11 @@ def _memory_violations(request: Request, cluster: Cluster) -> list[Violation]:
 
 def _gpu_violations(request: Request, cluster: Cluster) -> list[Violation]:
     """Return why ranks with several GPUs do not fit on a node: each sees only its own."""
-    wanted = request.processes_per_node * request.gpus_per_process
-    if request.gpus_per_process == 1 or wanted <= request.gpus_per_node or "node.gpus" in cluster.unverified:
+    used = request.processes_per_node * request.gpus_per_process
+    if request.gpus_per_process == 1 or used <= request.gpus_per_node or "node.gpus" in cluster.unverified:
         return []
     return [
-        _violation("gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=wanted,
+        _violation("gpus_over", processes=request.processes_per_node, each=request.gpus_per_process, wanted=used,
                    gpus=request.gpus_per_node, cluster=cluster.name)
     ]  # fmt: skip
 
@@ -200,73 +200,79 @@ def _node_violations(request: Request, cluster: Cluster, nodes: Sequence["NodeGr
     """Return what no node has that the scheduler described. A number that it did not tell refuses nothing."""
     if not nodes:
         return []
-    given = _given(request, nodes)
-    if not given:
-        known = ", ".join(dict.fromkeys(queue for group in nodes for queue in group.queues))
-        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=known)]
-    found = []
-    count = sum(group.nodes for group in given)
+    groups = _given(request, nodes)
+    if not groups:
+        queues = ", ".join(dict.fromkeys(queue for group in nodes for queue in group.queues))
+        return [_violation("queue_unknown", queue=request.queue, cluster=cluster.name, known=queues)]
+    violations = []
+    count = sum(group.nodes for group in groups)
     if request.nodes > count:
-        found.append(_violation("nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure=""))
-    cores = [group.cpus or group.cores for group in given]
-    wanted = request.processes_per_node * request.threads
-    if all(cores) and wanted > (most := max(each or 0 for each in cores)):
-        found.append(
-            _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=wanted,
+        violations.append(
+            _violation("nodes_over", nodes=request.nodes, queue=request.queue or "–", limit=count, unsure="")
+        )
+    cores = [group.cpus or group.cores for group in groups]
+    used = request.processes_per_node * request.threads
+    if all(cores) and used > (most := max(number or 0 for number in cores)):
+        violations.append(
+            _violation("cores_over", processes=request.processes_per_node, threads=request.threads, wanted=used,
                        cores=most, cluster=cluster.name)
         )  # fmt: skip
-    memory = [group.memory for group in given]
-    if request.memory and all(memory) and request.memory > (largest := max(each or 0 for each in memory)):
-        found.append(
+    memory = [group.memory for group in groups]
+    if request.memory and all(memory) and request.memory > (largest := max(size or 0 for size in memory)):
+        violations.append(
             _violation("memory_over", memory=format_size(request.memory), most=format_size(largest),
                        cluster=cluster.name)
         )  # fmt: skip
-    return found
+    return violations
 
 
 def _header_violations(request: Request, cluster: Cluster) -> list[Violation]:
-    found = []
+    violations = []
     dialect = profiles.dialect_of(cluster)
     for name in ("queue", "group", "reservation"):
         value, default = getattr(request, name), dialect.patterns.get(name, TOKEN)
         pattern = cluster.patterns.get(name, default)
         if value is not None and not (re.fullmatch(pattern, value) and re.fullmatch(default, value)):
-            found.append(_violation("header_value", name=name, value=value, pattern=pattern))
+            violations.append(_violation("header_value", name=name, value=value, pattern=pattern))
     if dialect.wants_group and request.group is None:
-        found.append(_violation("group_missing", cluster=cluster.name))
+        violations.append(_violation("group_missing", cluster=cluster.name))
     try:
         dialect.directives(header(request))
     except RequestError as error:  # the scheduler cannot be asked for this
-        found.append(Violation(error.id.partition(".")[2], str(error)))
+        violations.append(Violation(error.id.partition(".")[2], str(error)))
     if request.nodes > 1 and cluster.starter == "local":
         key = "one_node" if dialect.this_machine else "several_nodes"
-        found.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
-    return found
+        violations.append(_violation(key, cluster=cluster.name, nodes=request.nodes))
+    return violations
 
 
 def _launcher_violations(request: Request, cluster: Cluster, recipe: Recipe | None) -> list[Violation]:
     dialect = profiles.dialect_of(cluster)
-    here: list[str] = [each for each in cluster.launchers or ALL_LAUNCHERS if dialect.has_launcher(each)]
-    found = []
-    if request.launcher not in here:
-        found.append(
-            _violation("launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(here))
+    launchers: list[str] = [
+        launcher for launcher in cluster.launchers or ALL_LAUNCHERS if dialect.has_launcher(launcher)
+    ]
+    violations = []
+    if request.launcher not in launchers:
+        violations.append(
+            _violation(
+                "launcher_cluster", launcher=request.launcher, cluster=cluster.name, offered=", ".join(launchers)
+            )
         )
     fitting: list[str] = list(recipe.launchers if recipe and recipe.launchers else PLAIN_LAUNCHERS)
     if recipe is not None and request.launcher not in fitting:
-        found.append(
+        violations.append(
             _violation("launcher_recipe", launcher=request.launcher, recipe=recipe.name, offered=", ".join(fitting))
         )
     if request.binding not in (None, "none") and request.launcher not in BINDING_LAUNCHERS:
         offered = ", ".join(BINDING_LAUNCHERS)
-        found.append(
+        violations.append(
             _violation("binding_launcher", binding=request.binding, launcher=request.launcher, offered=offered)
         )
     if request.binding not in (None, *ALL_BINDINGS):
-        found.append(_violation("binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
+        violations.append(_violation("binding_unknown", binding=request.binding, offered=", ".join(ALL_BINDINGS)))
     if request.launcher == "local" and request.nodes > 1:
-        found.append(_violation("launcher_one_node", nodes=request.nodes))
-    return found
+        violations.append(_violation("launcher_one_node", nodes=request.nodes))
+    return violations
 
 
 def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
@@ -274,13 +280,11 @@ def _place_violations(runs: Path, request: Request, cluster: Cluster) -> list[Vi
         return []
     if not any(os.path.isdir(folder) for folder in cluster.visible_from_nodes):  # noqa: PTH112
         return []  # we are not on that machine: nothing here says anything about it
-    place = os.path.realpath(runs)
+    real = os.path.realpath(runs)
     for folder in cluster.visible_from_nodes:
-        if os.path.commonpath([place, os.path.realpath(folder)]) == os.path.realpath(folder):
+        if os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder):
             return []
-    return [
-        _violation("not_visible", folder=place, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)
-    ]
+    return [_violation("not_visible", folder=real, visible=", ".join(cluster.visible_from_nodes), cluster=cluster.name)]
 
 
 def _data_violations(runs: Path, request: Request, cluster: Cluster) -> list[Violation]:
@@ -303,7 +307,7 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
         if queue == Queue(note=queue.note) and name != request.queue in queues:
             continue  # nothing is known of it that would make it better than the queue asked for
         # a smaller job may be given longer
-        for most in (request.nodes, *(each.from_nodes - 1 for each in queue.larger)):
+        for most in (request.nodes, *(step.from_nodes - 1 for step in queue.larger)):
             nodes = max(min(request.nodes, most, queue.nodes or most), queue.min_nodes)
             if cluster.starter == "local" or request.launcher == "local":
                 nodes = 1
@@ -326,16 +330,18 @@ def nearest(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"] = 
 
 def _queues_with_nodes(request: Request, cluster: Cluster, groups: Sequence["NodeGroup"]) -> dict[str | None, Queue]:
     """Return the queues of the profile, else the scheduler's, with no more nodes than the scheduler told of them."""
-    told = dict.fromkeys(queue for group in groups for queue in group.queues) if request.queue is not None else {}
-    found: dict[str | None, Queue] = {}
-    for name in [*(cluster.queues or told)] or [request.queue]:
+    queue_names = (
+        dict.fromkeys(queue for group in groups for queue in group.queues) if request.queue is not None else {}
+    )
+    queues: dict[str | None, Queue] = {}
+    for name in [*(cluster.queues or queue_names)] or [request.queue]:
         queue = cluster.queues.get(name or "", Queue())
-        there = sum(group.nodes for group in _given(replace(request, queue=name), groups))
-        if there:
-            found[name] = replace(queue, nodes=min(queue.nodes or there, there))
+        count = sum(group.nodes for group in _given(replace(request, queue=name), groups))
+        if count:
+            queues[name] = replace(queue, nodes=min(queue.nodes or count, count))
         elif not groups:
-            found[name] = queue
-    return found
+            queues[name] = queue
+    return queues
 
 
 def nearest_options(request: Request, other: Request) -> str:

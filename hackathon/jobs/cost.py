@@ -35,9 +35,9 @@ def spent(node_seconds: float, gpu_seconds: float, rates: Rates | None) -> Spent
     return Spent(nodes, gpus, nodes * rates.per_node_hour + gpus * rates.per_gpu_hour)
 
 
-def gpus_given(gpus_per_node: int, wanted: int, cluster: Cluster | None, *, queue: str | None, nodes: int) -> int:
+def gpus_given(gpus_per_node: int, gpus_asked: int, cluster: Cluster | None, *, queue: str | None, nodes: int) -> int:
     """Return the GPUs of each node that a job holds: all where its queue gives nodes, else as many as it wants."""
-    used = min(gpus_per_node, wanted)
+    used = min(gpus_per_node, gpus_asked)
     if cluster is None or profiles.known_dialect(cluster).gives_nodes(queue, nodes, used):
         return gpus_per_node
     return used

@@ -22,10 +22,10 @@ def record_of(folder: Path, name: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and isinstance(value.get("files"), list) else None
 
 
-def missing(folder: Path, wanted: Iterable[Mapping[str, Any]]) -> list[str]:
+def missing(folder: Path, entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the names of data that were not fetched, or from another address or with another checksum than wanted."""
     names = []
-    for entry in wanted:
+    for entry in entries:
         record = record_of(folder, str(entry["name"]))
         same = record is not None and all(record.get(key) == entry.get(key) for key in ("url", "sha256", "unpack"))
         if not same or not (folder / str(entry["name"])).exists():
@@ -33,9 +33,9 @@ def missing(folder: Path, wanted: Iterable[Mapping[str, Any]]) -> list[str]:
     return names
 
 
-def variables(wanted: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, str]:
+def variables(data: Iterable[Mapping[str, Any]], folder: Path) -> dict[str, str]:
     """Return the variables of a job as double-quoted shell text: HK_DATA, and HK_STAGE where something is staged."""
-    entries = list(wanted)
+    entries = list(data)
     if not entries:
         return {}
     staged = " ".join(str(entry["name"]) for entry in entries if entry.get("stage"))

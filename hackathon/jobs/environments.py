@@ -41,13 +41,13 @@ class PythonEnvironment:
         return {"path": str(self.path), "variant": self.variant, "digest": self.digest, "built": self.built}
 
 
-def environments_folder(environment: Mapping[str, str], place: Path) -> Path:
-    """Return where environments lie: `$HACKATHON_ENVS`, else `envs` in `place` (the project, else the current folder).
+def environments_folder(environment: Mapping[str, str], base: Path) -> Path:
+    """Return where environments lie: `$HACKATHON_ENVS`, else `envs` in `base` (the project, else the current folder).
 
     The path is whole; its links are kept as they are, for compute nodes may know only one of the names.
     """
-    given = environment.get(FOLDER_VARIABLE)
-    return Path(os.path.abspath(given)) if given else place.absolute() / "envs"  # noqa: PTH100
+    named = environment.get(FOLDER_VARIABLE)
+    return Path(os.path.abspath(named)) if named else base.absolute() / "envs"  # noqa: PTH100
 
 
 def read_environment(path: Path) -> PythonEnvironment | None:
@@ -61,9 +61,9 @@ def read_environment(path: Path) -> PythonEnvironment | None:
 def find_environment(name: str, folder: Path, *, gpus: int) -> PythonEnvironment | None:
     """Return the environment of a recipe (or project) for a cluster: where nodes have GPUs the CUDA variant first."""
     for variant in reversed(VARIANTS) if gpus else VARIANTS:
-        found = read_environment(folder / f"{name}-{variant}")
-        if found is not None:
-            return found
+        environment = read_environment(folder / f"{name}-{variant}")
+        if environment is not None:
+            return environment
     return None
 
 
@@ -87,7 +87,7 @@ def lacks_framework(request: "Request", environment: Mapping[str, str]) -> str |
         return None
     if not chosen or "include-system-site-packages = true" in settings or environment.get("PYTHONPATH"):
         return None
-    places = list(Path(chosen).glob("lib/python3*/site-packages"))
-    if not places or any((place / request.framework).is_dir() for place in places):
+    package_folders = list(Path(chosen).glob("lib/python3*/site-packages"))
+    if not package_folders or any((packages / request.framework).is_dir() for packages in package_folders):
         return None
     return chosen

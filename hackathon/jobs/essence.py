@@ -57,15 +57,17 @@ def essence(request: Request, cluster: Cluster, project: Path, template_folders:
 def _environment(request: Request, project: Path) -> list[str]:
     """Return the lines up to the program's folder."""
     words = (*request.environment, *request.exported.values())
-    given = {"HK_PROJECT": str(project), "GROUP": request.group or "", "NODES": str(request.nodes)}
-    known = [f"{name}={shell_word(value)}" for name, value in given.items() if any(f"${name}" in w for w in words)]
+    values = {"HK_PROJECT": str(project), "GROUP": request.group or "", "NODES": str(request.nodes)}
+    assignments = [
+        f"{name}={shell_word(value)}" for name, value in values.items() if any(f"${name}" in w for w in words)
+    ]
     exports = [f'export {name}="{on_one_line(value)}"' for name, value in request.exported.items()]
     # a comment does nothing for bash, and its scheduler would read it
     lines = [line for text in request.environment for line in text.splitlines() if not line.lstrip().startswith("#")]
     return [
         "",
         "# environment: the same on every node",
-        *known,
+        *assignments,
         *lines,
         *exports,
         f"export OMP_NUM_THREADS={request.threads}",
@@ -107,11 +109,11 @@ def _launch(request: Request, dialect: Dialect) -> list[str]:
         case "torchrun":
             return [*lines, *_torchrun(request, dialect)]
         case "srun":
-            who = f"RANK=${rank} LOCAL_RANK=${local} WORLD_SIZE={request.processes} LOCAL_WORLD_SIZE={per_node}"
-            return [*lines, f"{_srun(request, per_node)} {_shell(f'{who} exec {program}')}"]
+            ranks = f"RANK=${rank} LOCAL_RANK=${local} WORLD_SIZE={request.processes} LOCAL_WORLD_SIZE={per_node}"
+            return [*lines, f"{_srun(request, per_node)} {_shell(f'{ranks} exec {program}')}"]
         case "mpirun":
-            who = _MPI_RANK.format(per_node=per_node, processes=request.processes)
-            return [*lines, *_mpirun(request, per_node, _shell(f"{who} exec {program}"))]
+            ranks = _MPI_RANK.format(per_node=per_node, processes=request.processes)
+            return [*lines, *_mpirun(request, per_node, _shell(f"{ranks} exec {program}"))]
         case "local":
             return [*lines, *_here(request, program)]
     over_mpi = " --mpi" if request.launcher.endswith("-mpi") else ""
@@ -243,5 +245,5 @@ def _shell(text: str) -> str:
     return f"bash -c {shell_word(text)}"
 
 
-def _counted(count: int, one: str, several: str) -> str:
-    return f"{count} {one if count == 1 else several}"
+def _counted(count: int, singular: str, several: str) -> str:
+    return f"{count} {singular if count == 1 else several}"

@@ -62,22 +62,22 @@ def read_axes(texts: Sequence[str], sources: Sources) -> list[Axis]:
     declared = declared_parameters(sources.project, sources.recipe)
     axes: list[Axis] = []
     for text in texts:
-        given, sign, values = text.partition("=")
-        given = given.strip()
-        if not sign or not given or not values:
+        written, sign, values = text.partition("=")
+        written = written.strip()
+        if not sign or not written or not values:
             raise RequestError("grid.bad_axis", text=text)
         try:
             words = values_of(values)
         except ValueError:
-            raise RequestError("grid.bad_values", name=given, text=values) from None
-        name, read = _axis(given, declared, sources.options)
+            raise RequestError("grid.bad_values", name=written, text=values) from None
+        name, read = _axis(written, declared, sources.options)
         if any(axis.name == name for axis in axes):
-            raise RequestError("grid.twice", name=given)
-        found: dict[str, Scalar] = {}
+            raise RequestError("grid.twice", name=written)
+        unique: dict[str, Scalar] = {}
         for word in words:
             value = read(word)
-            found.setdefault(json.dumps(value), value)
-        axes.append(Axis(name, tuple(found.values())))
+            unique.setdefault(json.dumps(value), value)
+        axes.append(Axis(name, tuple(unique.values())))
     return axes
 
 
@@ -121,49 +121,49 @@ def with_settings(sources: Sources, settings: Settings) -> Sources:
 
 def _kind(name: str, declared: Mapping[str, object]) -> tuple[str, str]:
     """Return what a name stands for (parameters, options, env, empty for nothing) and its name there."""
-    prefix, dot, rest = name.partition(".")
+    prefix, dot, bare = name.partition(".")
     if name in declared:
         return "parameters", name
     if name in OPTIONS:
         return "options", name
     if dot and prefix == "env":
-        return "env", rest
-    if dot and ((prefix == "parameters" and rest in declared) or (prefix == "options" and rest in OPTIONS)):
-        return prefix, rest
+        return "env", bare
+    if dot and ((prefix == "parameters" and bare in declared) or (prefix == "options" and bare in OPTIONS)):
+        return prefix, bare
     return "", name
 
 
-def _axis(given: str, declared: Mapping[str, Any], options: Options) -> tuple[str, Callable[[str], Scalar]]:
+def _axis(written: str, declared: Mapping[str, Any], options: Options) -> tuple[str, Callable[[str], Scalar]]:
     """Return the name of an axis as results show it, and what reads one of its values."""
-    if given in declared and given in OPTIONS:
-        raise RequestError("grid.ambiguous", name=given)
-    kind, bare = _kind(given, declared)
+    if written in declared and written in OPTIONS:
+        raise RequestError("grid.ambiguous", name=written)
+    kind, bare = _kind(written, declared)
     both = bare in declared and bare in OPTIONS
     if kind == "parameters":
         if bare in options.parameters:
-            raise RequestError("grid.fixed", name=given, option=f"-p {bare}=…")
+            raise RequestError("grid.fixed", name=written, option=f"-p {bare}=…")
         parameter = declared[bare]
-        return (given if both else bare), lambda word: _parameter(bare, parameter, word)
+        return (written if both else bare), lambda word: _parameter(bare, parameter, word)
     if kind == "options":
         if getattr(options, bare) is not None:
-            raise RequestError("grid.fixed", name=given, option=f"--{bare.replace('_', '-')}")
-        return (given if both else bare), lambda word: _option(bare, word)
+            raise RequestError("grid.fixed", name=written, option=f"--{bare.replace('_', '-')}")
+        return (written if both else bare), lambda word: _option(bare, word)
     if kind == "env" and _VARIABLE.match(bare):
-        return given, lambda word: _variable(given, word)
+        return written, lambda word: _variable(written, word)
     if kind == "env":
         raise RequestError("grid.bad_variable", name=bare)
-    raise _unknown(given, declared)
+    raise _unknown(written, declared)
 
 
-def _unknown(given: str, declared: Mapping[str, object]) -> RequestError:
+def _unknown(written: str, declared: Mapping[str, object]) -> RequestError:
     import difflib
 
-    known = [*declared, *OPTIONS]
-    near = difflib.get_close_matches(given.replace("-", "_"), known, 1)
+    names = [*declared, *OPTIONS]
+    near = difflib.get_close_matches(written.replace("-", "_"), names, 1)
     parameters = ", ".join(declared) or "–"
     key = "grid.unknown_near" if near else "grid.unknown"
     return RequestError(
-        key, name=given, near=near[0] if near else "", parameters=parameters, options=", ".join(OPTIONS)
+        key, name=written, near=near[0] if near else "", parameters=parameters, options=", ".join(OPTIONS)
     )
 
 

@@ -42,28 +42,28 @@ def installed_packages(request: "Request") -> InstalledPackages | None:
         return None
     if settings is not None and "include-system-site-packages = true" in settings.lower():
         return None
-    places = [*folder.glob("lib/python3*/site-packages"), *folder.glob("lib64/python3*/site-packages")]
+    folders = [*folder.glob("lib/python3*/site-packages"), *folder.glob("lib64/python3*/site-packages")]
     if settings is None:  # conda sees the user's own packages, a virtual environment does not
-        places += Path(environment.get("HOME", "/")).glob(".local/lib/python3*/site-packages")
+        folders += Path(environment.get("HOME", "/")).glob(".local/lib/python3*/site-packages")
     names: set[str] = set()
-    waiting, seen = places, set[Path]()
+    waiting, visited = folders, set[Path]()
     while waiting:
-        place = waiting.pop()
-        if place in seen:
+        site = waiting.pop()
+        if site in visited:
             continue
-        seen.add(place)
+        visited.add(site)
         try:
-            entries = os.listdir(place)  # noqa: PTH208 — names are all that is needed
+            entries = os.listdir(site)  # noqa: PTH208 — names are all that is needed
         except OSError:
             continue
         names |= {entry.partition(".")[0] for entry in entries}
         for entry in entries:
             if entry.endswith(".pth") and entry not in _HARMLESS:
-                text = _text(place / entry)
+                text = _text(site / entry)
                 if text is None or any(line.startswith(("import ", "import\t")) for line in text.splitlines()):
                     return None
                 lines = (line.strip() for line in text.splitlines())
-                waiting += [place / line for line in lines if line and not line.startswith("#")]
+                waiting += [site / line for line in lines if line and not line.startswith("#")]
     return InstalledPackages(folder, frozenset(names)) if names else None
 
 

@@ -26,10 +26,10 @@ def likely_cluster() -> str | None:
     A scheduler whose sites are alike has a shipped profile of its own name; where they differ too much to guess
     there is none (None).
     """
-    found = registry.here()
-    if not found:
+    names = registry.here()
+    if not names:
         return "laptop"
-    dialect = registry.dialect_type(found[0])
+    dialect = registry.dialect_type(names[0])
     if dialect is None or not dialect.sites_are_alike:
         return None
-    return found[0] if shipped("templates", "clusters", f"{found[0]}.yaml").is_file() else None
+    return names[0] if shipped("templates", "clusters", f"{names[0]}.yaml").is_file() else None

@@ -66,11 +66,11 @@ def measured_by(project: Path | str, owner: Path | str, request: Mapping[str, An
 def study_as_measured(project: Path | str, owner: Path | str, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a study (`study.json`) with the metrics that its runs are read with, and `metrics_from`."""
     request = mapping_of(record.get("base_request"))
-    found = measured_by(project, owner, request)
-    if found.origin == RUN:
+    metrics = measured_by(project, owner, request)
+    if metrics.origin == RUN:
         return {**record, "metrics_from": RUN}
-    base = {**request, "metric": found.metric, "metrics": found.metrics}
-    return {**record, "metric": found.metric, "unit": "", "base_request": base, "metrics_from": PROJECT}
+    base = {**request, "metric": metrics.metric, "metrics": metrics.metrics}
+    return {**record, "metric": metrics.metric, "unit": "", "base_request": base, "metrics_from": PROJECT}
 
 
 def declared_digest(project: Path | str) -> str:
@@ -85,10 +85,10 @@ def declared_digest(project: Path | str) -> str:
 def mark_of(project: Path | str) -> tuple[int, ...]:
     """Return what changes with a folder's project.yaml; empty without one."""
     try:
-        found = os.lstat(f"{project}/project.yaml")
+        status = os.lstat(f"{project}/project.yaml")
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_uid
+    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_uid
 
 
 def _patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -101,12 +101,14 @@ def _patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, A
 
 def _declared(path: str, owner: str, *, same_owner: bool = True) -> _Declared | None:
     try:
-        found, run = os.lstat(path), os.lstat(owner)
+        status, run = os.lstat(path), os.lstat(owner)
     except OSError:
         return None
-    if not stat.S_ISREG(found.st_mode) or (same_owner and (found.st_uid, 1) != (run.st_uid, stat.S_ISDIR(run.st_mode))):
+    if not stat.S_ISREG(status.st_mode) or (
+        same_owner and (status.st_uid, 1) != (run.st_uid, stat.S_ISDIR(run.st_mode))
+    ):
         return None
-    return _read(path, found.st_mtime_ns, found.st_size, found.st_ino, found.st_uid)
+    return _read(path, status.st_mtime_ns, status.st_size, status.st_ino, status.st_uid)
 
 
 @lru_cache(KEPT)

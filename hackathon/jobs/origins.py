@@ -24,9 +24,9 @@ _PARTS = re.compile(r"(?P<base>.*?)(?P<scaled>(?: [×÷] \d+)*)", re.DOTALL)
 
 def origin_text(origin: str) -> str:
     """Return an origin as a person reads it; names of files and commands stay, and so does what is not known."""
-    found = _PARTS.fullmatch(origin)
-    assert found is not None  # the first group takes everything
-    base, scaled = found["base"], found["scaled"]
+    match = _PARTS.fullmatch(origin)
+    assert match is not None  # the first group takes everything
+    base, scaled = match["base"], match["scaled"]
     kind, _, name = base.partition(" ")
     if base in _SAID:
         base = message(_SAID[base])

@@ -32,7 +32,10 @@ def read_value(name: str, parameter: Parameter, value: Scalar) -> Scalar:
         raise RequestError("jobs.parameter_type", name=name, value=value, type=parameter.type) from None
     if parameter.choices is not None and result not in parameter.choices:
         raise RequestError(
-            "jobs.parameter_choice", name=name, value=value, choices=", ".join(str(each) for each in parameter.choices)
+            "jobs.parameter_choice",
+            name=name,
+            value=value,
+            choices=", ".join(str(choice) for choice in parameter.choices),
         )
     if isinstance(result, (int, float)) and not isinstance(result, bool):
         if parameter.min is not None and not result >= parameter.min:
@@ -63,13 +66,13 @@ def choose_values(declared: Mapping[str, Parameter], layers: list[tuple[str, Map
                 from hackathon.jobs.origins import origin_text
 
                 near = difflib.get_close_matches(name, declared, 1)
-                known = ", ".join(declared) or "–"
+                names = ", ".join(declared) or "–"
                 raise RequestError(
                     "jobs.parameter_unknown",
                     name=name,
                     origin=origin_text(origin),
-                    near=near[0] if near else known,
-                    known=known,
+                    near=near[0] if near else names,
+                    known=names,
                 )
     values: dict[str, Scalar] = {}
     origins: dict[str, str] = {}

@@ -45,9 +45,9 @@ class Places:
     left_out: list[ForeignFile]
     """What belongs to others and was not taken."""
 
-    def search(self, folder: Path, trusted: Trusted, found: ForeignFile | None) -> None:
-        """Search a folder, in which `found` does not count. Raises ForeignError as `judge`."""
-        if self.judge(found):
+    def search(self, folder: Path, trusted: Trusted, stranger: ForeignFile | None) -> None:
+        """Search a folder, in which `stranger` does not count. Raises ForeignError as `judge`."""
+        if self.judge(stranger):
             self.folders.append(folder)
             if (folder / "templates").is_dir():
                 self.templates[folder / "templates"] = None if self.foreign == "take" else trusted
@@ -65,29 +65,29 @@ class Places:
         for path in names:
             self.admit(path)
 
-    def judge(self, found: ForeignFile | None) -> bool:
-        """Return whether something is taken of which `found` does not count. Raises ForeignError."""
-        if found is None or self.foreign == "take":
+    def judge(self, stranger: ForeignFile | None) -> bool:
+        """Return whether something is taken of which `stranger` does not count. Raises ForeignError."""
+        if stranger is None or self.foreign == "take":
             return True
         if self.foreign == "refuse":
-            raise ForeignError(found)
-        self.left_out.append(found)
+            raise ForeignError(stranger)
+        self.left_out.append(stranger)
         return False
 
 
-def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
+def around(project: Path | None, start: Path, foreign_files: Foreign) -> Places:
     """Return the places around a project, or around the current folder without one.
 
     Raises UntrustedEventError, ConfigError, and ForeignError where files of others are refused.
     """
-    event = trusted_event(project or here, asked=foreign_files == "take")
+    event = trusted_event(project or start, asked=foreign_files == "take")
     trusted = people(event) if event is None else people(event) | event.trusted
-    found = look_at_project(project, event) if project is not None else None
-    if found is not None:
-        trusted |= found.trusted
-    places = Places(
+    look = look_at_project(project, event) if project is not None else None
+    if look is not None:
+        trusted |= look.trusted
+    search = Places(
         project_folder=project,
-        project=load.load_project(found.folder, found.raw) if found is not None else None,
+        project=load.load_project(look.folder, look.raw) if look is not None else None,
         event_folder=event.folder if event is not None else None,
         event=event.record if event is not None else None,
         folders=[],
@@ -97,20 +97,20 @@ def around(project: Path | None, here: Path, foreign_files: Foreign) -> Places:
         left_out=[],
     )
     if foreign_files == "take":
-        take(project or here)
-    if found is not None:
-        places.search(found.folder, found.trusted, found.foreign)
+        take(project or start)
+    if look is not None:
+        search.search(look.folder, look.trusted, look.foreign)
     if event is not None:
-        places.search(event.folder, event.trusted, foreign_below(event.folder, SEARCHED, event.trusted))
-    return places
+        search.search(event.folder, event.trusted, foreign_below(event.folder, SEARCHED, event.trusted))
+    return search
 
 
 def strangers_project(project: Path, foreign_files: Foreign) -> ForeignFile | None:
     """Return the project.yaml of a folder when it is somebody else's and nobody trusted it. Raises as `around`."""
     if foreign_files == "take":
         return None
-    found = look_at_project(project, trusted_event(project, asked=False)).foreign
-    return found if found is not None and found.path.name == load.PROJECT_FILE else None
+    stranger = look_at_project(project, trusted_event(project, asked=False)).foreign
+    return stranger if stranger is not None and stranger.path.name == load.PROJECT_FILE else None
 
 
 def admit_again(folder: Path, start: Path, foreign_files: Foreign) -> None:
@@ -127,4 +127,4 @@ def _is_given(path: Path) -> bool:
         settings = [user_config()]
     except RuntimeError:
         settings = []
-    return is_shipped(path) or any(path.is_relative_to(each) for each in (*settings, shipped("recipes")))
+    return is_shipped(path) or any(path.is_relative_to(base) for base in (*settings, shipped("recipes")))

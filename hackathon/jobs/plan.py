@@ -89,8 +89,8 @@ def plan_jobs(
 
     cells = wanted or [resolve(sources)]
     jobs = tuple(
-        PlannedJob(each, sources) if isinstance(each, Request) else PlannedJob(each.request, sources, each.settings)
-        for each in cells
+        PlannedJob(entry, sources) if isinstance(entry, Request) else PlannedJob(entry.request, sources, entry.settings)
+        for entry in cells
     )
     for job in jobs:
         check(job.request, sources.cluster, sources.recipe, sources.runs if place else None, nodes)

@@ -93,9 +93,13 @@ def render_files(request: Request, cluster: Cluster, runs: Path) -> Mapping[str,
     from hackathon.schedulers.base import Submission
     from hackathon.schedulers.profiles import scheduler_of
 
-    seen = [Path(folder) for folder in cluster.visible_from_nodes]
-    place = runs if not seen or any(runs.is_relative_to(folder) for folder in seen) else seen[0] / "PROJECT" / "runs"
-    run = place / "RUN"
+    visible = [Path(folder) for folder in cluster.visible_from_nodes]
+    base = (
+        runs
+        if not visible or any(runs.is_relative_to(folder) for folder in visible)
+        else visible[0] / "PROJECT" / "runs"
+    )
+    run = base / "RUN"
     submission = Submission(run / "job.sh", run, "hk-run", run / "logs" / "scheduler.log")
     return scheduler_of(cluster).files(submission, header(request))
 
@@ -182,7 +186,7 @@ def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
         if "\0" in value:
             raise RequestError("jobs.value_nul", name=name)
         return shell_word(value)
-    return f"({' '.join(_quoted(name, each) for each in value)})"
+    return f"({' '.join(_quoted(name, part) for part in value)})"
 
 
 class HeaderValues(dict[str, Any]):
@@ -261,7 +265,7 @@ def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment"
     from hackathon.jobs.templates.sandbox import TemplateSandbox
     from hackathon.text.paths import user_cache
 
-    given = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)
+    trusted_by_folder = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)
 
     class Loader(BaseLoader):
         """Own folders first, then the scheduler's and the shipped ones; `shipped/NAME` is always one of the latter.
@@ -271,7 +275,11 @@ def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment"
 
         def get_source(self, environment: "Environment", template: str) -> tuple[str, str, Any]:
             name = template.removeprefix("shipped/")
-            own = {} if template.startswith("shipped/") else {folder / "jobs" / name: given[folder] for folder in given}
+            own = (
+                {}
+                if template.startswith("shipped/")
+                else {folder / "jobs" / name: trusted_by_folder[folder] for folder in trusted_by_folder}
+            )
             for path, trusted in (own | dict.fromkeys(_shipped_as(name, dialect))).items():
                 if "/" not in name and path.is_file():
                     text = _template_text(path, trusted)
@@ -304,9 +312,9 @@ def _read_trusted(path: Path, trusted: "Trusted") -> bytes:
     from hackathon.access.ownership import ForeignFile, look
     from hackathon.config.trust import ForeignError
 
-    found = look(path, _LARGEST + 1)
-    if strangers := trusted.strangers(found.writers):
-        raise ForeignError(ForeignFile(path, found.owner, strangers))
-    if found.raw is None:
+    content = look(path, _LARGEST + 1)
+    if strangers := trusted.strangers(content.writers):
+        raise ForeignError(ForeignFile(path, content.owner, strangers))
+    if content.raw is None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return found.raw
+    return content.raw

@@ -14,8 +14,8 @@ SCHEMA_VERSION = 1
 
 def newer_version(value: object) -> int:
     """Return the version of a JSON record where it is newer than this toolkit knows, else 0."""
-    found = value.get("schema_version") if isinstance(value, dict) else None
-    return found if isinstance(found, int) and found > SCHEMA_VERSION else 0
+    version = value.get("schema_version") if isinstance(value, dict) else None
+    return version if isinstance(version, int) and version > SCHEMA_VERSION else 0
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ class Request:
         if not self.in_place or not self.shared:
             return self.variables
         folders = ":".join(dict.fromkeys(in_double_quotes(str(Path(path).parent)) for path in self.shared.values()))
-        others = self.variables.get("PYTHONPATH")
-        rest = f":{others}" if others else "${PYTHONPATH:+:$PYTHONPATH}"
-        return {**self.variables, "PYTHONPATH": folders + rest}
+        inherited = self.variables.get("PYTHONPATH")
+        tail = f":{inherited}" if inherited else "${PYTHONPATH:+:$PYTHONPATH}"
+        return {**self.variables, "PYTHONPATH": folders + tail}
 
     def to_json(self) -> dict[str, Any]:
         """Return the request as JSON values, with its schema version."""
@@ -115,8 +115,8 @@ class Request:
         """
         if version := newer_version(value):
             raise RequestError("jobs.newer_request", version=version, known=SCHEMA_VERSION)
-        known = {entry.name for entry in fields(cls)}
-        kept = {key: entry for key, entry in value.items() if key in known}
+        names = {entry.name for entry in fields(cls)}
+        values = {key: entry for key, entry in value.items() if key in names}
         for key in ("command", "environment", "mpi_options", "directives", "data", "exclude"):
-            kept[key] = tuple(kept.get(key, ()))
-        return cls(**kept)
+            values[key] = tuple(values.get(key, ()))
+        return cls(**values)

@@ -114,7 +114,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     Raises RequestError when values do not fit together; limits of the cluster are the business of `check`.
     """
     cluster, recipe, project = sources.cluster, sources.recipe, sources.project
-    here = project or sources.surrounding
+    settings = project or sources.surrounding
     of_cluster = f"cluster {cluster.name}"
     choose = _Chooser(sources)
     choose.origins["cluster"] = sources.cluster_origin
@@ -125,13 +125,13 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
     cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
     full = cluster.processes_per_node if cluster.processes_per_node != "auto" else gpus or cores
-    each = (project.gpus_per_process or 1) if project else 1
-    if each > 1 and gpus:
-        full = max(1, min(full, gpus // each))
+    gpus_per_process = (project.gpus_per_process or 1) if project else 1
+    if gpus_per_process > 1 and gpus:
+        full = max(1, min(full, gpus // gpus_per_process))
     nodes, total, per_node = _shape(sources, choose, queue, full, gpus, processes)
-    asked = choose.origins["processes_per_node"] != of_cluster
+    chosen = choose.origins["processes_per_node"] != of_cluster
     # nodes and processes given together can put more on a node than usual; fewer leave the threads as they are
-    share = per_node if asked else max(full, per_node)
+    share = per_node if chosen else max(full, per_node)
     threads = choose.pick("threads", usual_threads(cluster, cores, full, share), of_cluster)
     binding = choose.pick("binding", cluster.binding, of_cluster)
     values, declared, scaling = _values(sources)
@@ -184,14 +184,14 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         signal=project.signal if project else "none",
         mpi_options=tuple(cluster.mpi_options),
         binding=binding,
-        directives=(*cluster.directives, *(here.directives if here else ())),
+        directives=(*cluster.directives, *(settings.directives if settings else ())),
         source=str(sources.folder),
         shared={name: str(path) for name, path in sources.shared.items()},
         in_place=bool(sources.options.in_place),
-        gpus_per_process=each,
-        memory=(here.memory or None) if here else None,
+        gpus_per_process=gpus_per_process,
+        memory=(settings.memory or None) if settings else None,
         exclude=tuple(project.exclude) if project else (),
-        team=here.team if here else None,
+        team=settings.team if settings else None,
         origins=origins,
     )
 
@@ -300,13 +300,13 @@ def _values(sources: Sources) -> tuple[Values, Mapping[str, Parameter], Scaling]
     project, recipe = sources.project, sources.recipe
     declared = declared_parameters(project, recipe)
     layers: list[tuple[str, Mapping[str, Scalar]]] = [(COMMAND_LINE, sources.options.parameters)]
-    given: dict[str, Scalar] = {}
+    values: dict[str, Scalar] = {}
     for name, value in (project.parameters if project else {}).items():
         if not isinstance(value, Parameter):
-            given[name] = value
+            values[name] = value
         elif recipe is not None:
             raise RequestError("jobs.parameter_declared_twice", name=name, recipe=recipe.name)
-    layers.append((PROJECT, given))
+    layers.append((PROJECT, values))
     scaling = (project and project.scaling) or (recipe.scaling if recipe else Scaling())
     return choose_values(declared, layers), declared, scaling
 
@@ -320,24 +320,24 @@ def _command(sources: Sources, values: Mapping[str, Scalar]) -> tuple[str, ...]:
 
 def _launcher(sources: Sources, choose: _Chooser) -> tuple[str, str]:
     """Return the launcher and its origin: what was asked for, else the first that both sides can."""
-    asked = choose.pick("launcher", None, "")
-    if asked is not None:
-        return asked, choose.origins["launcher"]
+    launcher_asked = choose.pick("launcher", None, "")
+    if launcher_asked is not None:
+        return launcher_asked, choose.origins["launcher"]
     cluster = sources.cluster
-    here: list[str] = list(cluster.launchers) or list(ALL_LAUNCHERS)
+    offered: list[str] = list(cluster.launchers) or list(ALL_LAUNCHERS)
     if sources.recipe is not None and sources.recipe.launchers:
         for launcher in sources.recipe.launchers:
-            if launcher in here:
+            if launcher in offered:
                 return launcher, f"recipe {sources.recipe.name}"
         raise RequestError(
             "jobs.no_common_launcher",
             name=sources.recipe.name,
             wanted=", ".join(sources.recipe.launchers),
             cluster=cluster.name,
-            offered=", ".join(here),
+            offered=", ".join(offered),
         )
     torch = sources.project is not None and sources.project.framework == "torch"
-    fitting = [launcher for launcher in here if (launcher == "torchrun") == torch] or here
+    fitting = [launcher for launcher in offered if (launcher == "torchrun") == torch] or offered
     return fitting[0], f"cluster {cluster.name}"
 
 

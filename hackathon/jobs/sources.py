@@ -24,39 +24,39 @@ if TYPE_CHECKING:
 
 
 def find_sources(
-    target: str | None, options: Options, here: Path | None = None, *, foreign: Foreign = "refuse"
+    target: str | None, options: Options, start: Path | None = None, *, foreign: Foreign = "refuse"
 ) -> Sources:
     """Return everything that has a say in a request for a target, in this process's environment.
 
-    `here`: the folder to start from, by default the current one. `foreign`: what becomes of commands, environments and
+    `start`: the folder to start from, by default the current one. `foreign`: what becomes of commands, environments and
     templates of other accounts; by default they are refused, for a job would run them. Raises as `gather`.
     """
-    return gather(target, options, os.environ, here or Path.cwd(), foreign=foreign)
+    return gather(target, options, os.environ, start or Path.cwd(), foreign=foreign)
 
 
 def gather(
-    target: str | None, options: Options, environment: Mapping[str, str], here: Path, *, foreign: Foreign = "leave"
+    target: str | None, options: Options, environment: Mapping[str, str], start: Path, *, foreign: Foreign = "leave"
 ) -> Sources:
     """Return the sources for a target: a recipe's name, a folder with project.yaml or recipe.yaml, or None for the
-    project that holds `here`. A recipe that is run inside a project of the user's own, or of the team, takes from it
+    project that holds `start`. A recipe that is run inside a project of the user's own, or of the team, takes from it
     where its jobs run and where its runs lie. `foreign`: what becomes of commands, environments and templates of other
     accounts.
 
     Raises RequestError when there is no such target or a file is wrong, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
-    project_folder = _project_folder(target, here)
-    around_it = load.find_project(here) if project_folder is None and not options.no_project else None
+    project_folder = _project_folder(target, start)
+    around_it = load.find_project(start) if project_folder is None and not options.no_project else None
     # anybody may put a project above a folder of mine
     stranger = strangers_project(around_it, foreign) if around_it is not None else None
     if stranger is not None:
         around_it = None
-    places = around(project_folder or around_it, here, foreign)
-    places.left_out += [stranger] if stranger is not None else []
-    event = places.event
-    project, surrounding = (places.project, None) if around_it is None else (None, places.project)
+    search = around(project_folder or around_it, start, foreign)
+    search.left_out += [stranger] if stranger is not None else []
+    event = search.event
+    project, surrounding = (search.project, None) if around_it is None else (None, search.project)
     user = load.load_user()
-    folders = places.folders
+    folders = search.folders
     recipe = folder = None
     shared: dict[str, Path] = {}
     if project is None:
@@ -72,20 +72,20 @@ def gather(
         folder = project_folder
     assert folder is not None
     if recipe is not None:
-        places.admit(folder / load.RECIPE_FILE)
-        places.admit(folder / recipe.entry)
+        search.admit(folder / load.RECIPE_FILE)
+        search.admit(folder / recipe.entry)
         for file in shared.values():
-            places.admit(file)
+            search.admit(file)
     name, origin = cluster_name(options, of_environment, project or surrounding, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
     cluster = profiles.load_cluster(name, folders)
     subject = recipe.name if recipe else project.name if project else ""
-    built = environment_here(subject, cluster, environment, project_folder or around_it or here, places)
+    built = environment_here(subject, cluster, environment, project_folder or around_it or start, search)
     team = None
-    if event is not None and places.event_folder is not None:
+    if event is not None and search.event_folder is not None:
         claimed = (project or surrounding or Project("")).team
-        team = own_team(event, places.event_folder, project_folder or around_it or here, claimed)
+        team = own_team(event, search.event_folder, project_folder or around_it or start, claimed)
     return Sources(
         cluster=cluster,
         options=options,
@@ -97,31 +97,31 @@ def gather(
         recipe=recipe,
         folder=folder.resolve(),
         shared=shared,
-        template_folders=places.templates,
-        runs=(project_folder or around_it or here).resolve() / "runs",
+        template_folders=search.templates,
+        runs=(project_folder or around_it or start).resolve() / "runs",
         cluster_origin=origin,
         python_environment=built,
-        event_folder=places.event_folder,
+        event_folder=search.event_folder,
         team=team,
-        left_out=tuple(places.left_out),
+        left_out=tuple(search.left_out),
     )
 
 
-def _project_folder(target: str | None, here: Path) -> Path | None:
+def _project_folder(target: str | None, start: Path) -> Path | None:
     """Return the project's folder, or None when the target is a recipe."""
     if target is None:
-        found = load.find_project(here)
-        if found is None:
-            raise RequestError("jobs.no_project", folder=here)
-        return found
-    folder = here / target
+        project = load.find_project(start)
+        if project is None:
+            raise RequestError("jobs.no_project", folder=start)
+        return project
+    folder = start / target
     if (folder / "project.yaml").is_file():
         return folder.resolve()
     return None
 
 
 def environment_here(
-    subject: str, cluster: Cluster, environment: Mapping[str, str], folder: Path, places: Places
+    subject: str, cluster: Cluster, environment: Mapping[str, str], folder: Path, search: Places
 ) -> PythonEnvironment | None:
     """Return the Python environment that was built for a recipe or a project, None without one that counts."""
     gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
@@ -131,8 +131,8 @@ def environment_here(
         return None
     # who owns the folder that the user named counts, but not whoever put an environment into it beside
     named = Trusted(frozenset({envs.stat().st_uid})) if environment.get(FOLDER_VARIABLE) else Trusted(frozenset())
-    found = foreign(built.path / ENVIRONMENT_RECORD, places.trusted | named)
-    return built if places.judge(found) else None
+    stranger = foreign(built.path / ENVIRONMENT_RECORD, search.trusted | named)
+    return built if search.judge(stranger) else None
 
 
 def cluster_name(

@@ -22,38 +22,38 @@ _OF_MACHINE = re.compile(r"\s*(module|ml)\s|.*/(etc/profile|modules|Modules)|exp
 """Lines of a request without origins that belong to a machine, as far as one can see."""
 
 
-def surroundings(old: Request, here: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
+def surroundings(old: Request, sources: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
     """Return shell lines and variables with their origins: the new cluster's, and the recorded ones of the program."""
-    kept = list(_kept_lines(old, here))
+    lines_kept = list(_kept_lines(old, sources))
     lines = _in_order(
-        here,
-        [(line, origin) for line, origin in kept if origin.startswith("recipe ")],
-        [(line, origin) for line, origin in kept if not origin.startswith("recipe ")],
+        sources,
+        [(line, origin) for line, origin in lines_kept if origin.startswith("recipe ")],
+        [(line, origin) for line, origin in lines_kept if not origin.startswith("recipe ")],
     )
-    return lines, _variables_here(old, here) | dict(_kept_variables(old, here))
+    return lines, _variables_here(old, sources) | dict(_kept_variables(old, sources))
 
 
-def surroundings_of_crate(old: Request, here: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
+def surroundings_of_crate(old: Request, sources: Sources) -> tuple[list[tuple[str, str]], dict[str, tuple[str, str]]]:
     """Return the same for a program of a stranger.
 
     What its records say of themselves is not believed: lines and variables of a recipe are those of the recipe that is
     here. The rest has the origin CRATE, to be confirmed, and its values stand for their letters. Raises RequestError
     for a variable, set as such or in a line, that decides what is loaded or run beside the program.
     """
-    recipe = here.recipe
+    recipe = sources.recipe
     of_recipe = f"recipe {recipe.name}" if recipe else ""
     own: list[tuple[str, str]] = []
-    for line, origin in _kept_lines(old, here):
+    for line, origin in _kept_lines(old, sources):
         if recipe is not None and (origin.startswith("recipe ") or line in recipe.environment):
             continue
         name = set_by_line(line)
         if name is not None:
             raise RequestError("crate.refused_line", name=name, line=line)
         own.append((line, CRATE))
-    lines = _in_order(here, [(line, of_recipe) for line in (recipe.environment if recipe else ())], own)
-    variables = _variables_here(old, here)
+    lines = _in_order(sources, [(line, of_recipe) for line in (recipe.environment if recipe else ())], own)
+    variables = _variables_here(old, sources)
     variables |= {name: (value, of_recipe) for name, value in (recipe.variables if recipe else {}).items()}
-    for name, (value, origin) in _kept_variables(old, here):
+    for name, (value, origin) in _kept_variables(old, sources):
         if recipe is not None and origin.startswith("recipe ") and name in recipe.variables:
             continue
         if is_refused(name):
@@ -63,32 +63,34 @@ def surroundings_of_crate(old: Request, here: Sources) -> tuple[list[tuple[str, 
 
 
 def _in_order(
-    here: Sources, of_recipe: list[tuple[str, str]], of_project: list[tuple[str, str]]
+    sources: Sources, of_recipe: list[tuple[str, str]], of_project: list[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    built = here.python_environment
+    built = sources.python_environment
     return [
-        *((line, f"cluster {here.cluster.name}") for line in here.cluster.environment),
+        *((line, f"cluster {sources.cluster.name}") for line in sources.cluster.environment),
         *of_recipe,
         *((line, BUILT) for line in (built.lines if built else ())),
         *of_project,
     ]
 
 
-def _kept_lines(old: Request, here: Sources) -> Iterator[tuple[str, str]]:
+def _kept_lines(old: Request, sources: Sources) -> Iterator[tuple[str, str]]:
     """Yield (line, recorded origin) of the shell lines that belong to no machine."""
-    for line, origin in zip(old.environment, _origins(old, here), strict=True):
+    for line, origin in zip(old.environment, _origins(old, sources), strict=True):
         if not origin.startswith("cluster ") and origin != BUILT:
             yield line, origin
 
 
-def _variables_here(old: Request, here: Sources) -> dict[str, tuple[str, str]]:
-    found = {name: (value, DATA) for name, value in data_variables(old.data, here.runs.parent / FOLDER).items()}
-    return found | {name: (value, f"cluster {here.cluster.name}") for name, value in here.cluster.variables.items()}
+def _variables_here(old: Request, sources: Sources) -> dict[str, tuple[str, str]]:
+    variables = {name: (value, DATA) for name, value in data_variables(old.data, sources.runs.parent / FOLDER).items()}
+    return variables | {
+        name: (value, f"cluster {sources.cluster.name}") for name, value in sources.cluster.variables.items()
+    }
 
 
-def _kept_variables(old: Request, here: Sources) -> Iterator[tuple[str, tuple[str, str]]]:
+def _kept_variables(old: Request, sources: Sources) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield (name, (value, recorded origin)) of the variables that belong to no machine."""
-    profile = _known_here(old, here)
+    profile = _known_here(old, sources)
     of_profile = profile.variables if profile else {}
     for name, value in old.variables.items():
         origin = old.origins.get(f"variables.{name}")
@@ -98,18 +100,18 @@ def _kept_variables(old: Request, here: Sources) -> Iterator[tuple[str, tuple[st
             yield name, (value, origin)
 
 
-def _origins(old: Request, here: Sources) -> list[str]:
+def _origins(old: Request, sources: Sources) -> list[str]:
     """Return the origin of each shell line; of an older request's, which does not know them, as far as one can see."""
     if "environment.0" in old.origins:
         return [old.origins.get(f"environment.{number}", PROJECT) for number in range(len(old.environment))]
-    profile = _known_here(old, here)
+    profile = _known_here(old, sources)
     of_cluster = set(profile.environment) if profile else set()
     return ["cluster ?" if line in of_cluster or _OF_MACHINE.match(line) else PROJECT for line in old.environment]
 
 
-def _known_here(old: Request, here: Sources) -> Cluster | None:
+def _known_here(old: Request, sources: Sources) -> Cluster | None:
     """Return the profile of the recorded cluster, None where it is not known."""
     try:
-        return profiles.load_cluster(old.cluster, [folder.parent for folder in here.template_folders])
+        return profiles.load_cluster(old.cluster, [folder.parent for folder in sources.template_folders])
     except RequestError:
         return None

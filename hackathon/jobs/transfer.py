@@ -35,7 +35,7 @@ def sources_here(
     old: Request,
     options: Options,
     environment: Mapping[str, str],
-    here: Path,
+    start: Path,
     *,
     stay: bool = False,
     foreign: Foreign = "refuse",
@@ -46,9 +46,9 @@ def sources_here(
     `gather`. Raises RequestError when no cluster is named, or its profile is not known here, and as `places.around`.
     """
     of_environment = options_of_environment(environment)
-    project_folder = load.find_project(here)
-    places = around(project_folder, here, foreign)
-    project, event, folders = places.project, places.event, places.folders
+    project_folder = load.find_project(start)
+    search = around(project_folder, start, foreign)
+    project, event, folders = search.project, search.event, search.folders
     user = load.load_user()
     name, origin = (old.cluster, "") if stay and options.cluster is None else (None, "")
     if name is None:
@@ -56,7 +56,7 @@ def sources_here(
     if name is None:
         raise RequestError("jobs.no_cluster")
     cluster = profiles.load_cluster(name, folders)
-    built = environment_here(old.recipe or old.name, cluster, environment, project_folder or here, places)
+    built = environment_here(old.recipe or old.name, cluster, environment, project_folder or start, search)
     return Sources(
         cluster=cluster,
         options=options,
@@ -65,17 +65,17 @@ def sources_here(
         user=user,
         event=event,
         recipe=_recipe_here(old, folders),
-        template_folders=places.templates,
-        runs=(project_folder or here).resolve() / "runs",
+        template_folders=search.templates,
+        runs=(project_folder or start).resolve() / "runs",
         cluster_origin=origin,
         python_environment=built,
-        event_folder=places.event_folder,
-        left_out=tuple(places.left_out),
+        event_folder=search.event_folder,
+        left_out=tuple(search.left_out),
     )
 
 
 def transfer(
-    old: Request, here: Sources, *, run: str, files: Mapping[str, bytes], source: str, foreign: bool
+    old: Request, sources: Sources, *, run: str, files: Mapping[str, bytes], source: str, foreign: bool
 ) -> tuple[Request, list[RequestChange]]:
     """Return the request for the new place, and every difference from the recorded one.
 
@@ -83,16 +83,16 @@ def transfer(
     they come from; `foreign`: it comes from a crate, so that group and reservation are somebody else's. Raises
     RequestError when a parameter is not known; whether the cluster can run it is the business of `check`.
     """
-    cluster = here.cluster
+    cluster = sources.cluster
     same = cluster.name == old.cluster and not foreign
-    moved = _Move(old, here, same)
+    moved = _Move(old, sources, same)
     queue, nodes, processes, per_node = moved.shape()
     limit = _queue(cluster, queue)
     parameters, command = old.parameters, old.command
-    if here.options.parameters:
-        parameters, command = _with_parameters(old, here, files, run)
-    lines, variables = surroundings_of_crate(old, here) if foreign else surroundings(old, here)
-    built = here.python_environment
+    if sources.options.parameters:
+        parameters, command = _with_parameters(old, sources, files, run)
+    lines, variables = surroundings_of_crate(old, sources) if foreign else surroundings(old, sources)
+    built = sources.python_environment
     new = replace(
         old,
         cluster=cluster.name,
@@ -125,12 +125,12 @@ def transfer(
         shared={} if foreign else old.shared,
         in_place=False if foreign else old.in_place,
         exclude=() if foreign else old.exclude,
-        team=(here.project.team if here.project else None) if foreign else old.team,
+        team=(sources.project.team if sources.project else None) if foreign else old.team,
     )
     new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))
-    origins = dict.fromkeys((*COMPARED, *(f"parameters.{each}" for each in parameters)), f"run {run}")
+    origins = dict.fromkeys((*COMPARED, *(f"parameters.{parameter}" for parameter in parameters)), f"run {run}")
     origins |= {name: origin for name, origin in moved.origins.items() if origin}
-    origins |= {f"parameters.{name}": COMMAND_LINE for name in here.options.parameters}
+    origins |= {f"parameters.{name}": COMMAND_LINE for name in sources.options.parameters}
     origins |= {f"environment.{number}": origin for number, (_, origin) in enumerate(lines)}
     origins |= {f"variables.{name}": origin for name, (_, origin) in variables.items()}
     new = replace(new, origins=origins)
@@ -140,24 +140,24 @@ def transfer(
 class _Move:
     """Chooses the values of one transfer, and remembers why."""
 
-    def __init__(self, old: Request, here: Sources, same: bool) -> None:
-        self.old, self.here, self.same = old, here, same
-        cluster = here.cluster
+    def __init__(self, old: Request, sources: Sources, same: bool) -> None:
+        self.old, self.here, self.same = old, sources, same
+        cluster = sources.cluster
         self.gpus = machine.gpus() if cluster.node.gpus == "auto" else cluster.node.gpus
         self.cores = machine.cores() if cluster.node.cores == "auto" else cluster.node.cores
         full = cluster.processes_per_node
         self.full = full if full != "auto" else self.gpus or self.cores
         if old.gpus_per_process > 1 and self.gpus:
             self.full = max(1, min(self.full, self.gpus // old.gpus_per_process))
-        self.origins: dict[str, str] = {"cluster": here.cluster_origin}
+        self.origins: dict[str, str] = {"cluster": sources.cluster_origin}
         self.whys: dict[str, str] = {}
-        used = here.event.clusters.get(cluster.name) if here.event else None
-        self.layers: list[tuple[str, Any]] = [(COMMAND_LINE, here.options)]
+        used = sources.event.clusters.get(cluster.name) if sources.event else None
+        self.layers: list[tuple[str, Any]] = [(COMMAND_LINE, sources.options)]
         if not same:  # on the same cluster what was recorded comes before the defaults of this place
             self.layers += [
-                (ENVIRONMENT, here.environment), (PROJECT, here.project), (USER, here.user), (EVENT, used),
-                (EVENT, payer(here)),
-                (EVENT, here.event.defaults if here.event else None),
+                (ENVIRONMENT, sources.environment), (PROJECT, sources.project), (USER, sources.user), (EVENT, used),
+                (EVENT, payer(sources)),
+                (EVENT, sources.event.defaults if sources.event else None),
             ]  # fmt: skip
 
     def pick(self, name: str, default: Any) -> Any:
@@ -182,21 +182,21 @@ class _Move:
             return chosen, *self._sizes(_queue(cluster, chosen))
         names = dict.fromkeys([cluster.queue, self.old.queue, *cluster.queues])
         shapes = [(name, *self._sizes(cluster.queues[name])) for name in names if name in cluster.queues]
-        wide = [each for each in shapes if _holds(cluster.queues[each[0]], each[1])] or shapes[:1]
-        asked = self.here.options.walltime or self.old.walltime
+        wide = [shape for shape in shapes if _holds(cluster.queues[shape[0]], shape[1])] or shapes[:1]
+        walltime = self.here.options.walltime or self.old.walltime
         # the first that gives the whole walltime, else the one that gives the most of it
-        return max(wide, key=lambda each: min(asked, cluster.queues[each[0]].longest(each[1]) or asked))
+        return max(wide, key=lambda shape: min(walltime, cluster.queues[shape[0]].longest(shape[1]) or walltime))
 
     def _sizes(self, queue: Queue) -> tuple[int, int, int]:
         options, old, cluster = self.here.options, self.old, self.here.cluster
-        asked = options.nodes or options.processes or options.processes_per_node
-        if self.same and not asked:
+        resized = options.nodes or options.processes or options.processes_per_node
+        if self.same and not resized:
             return old.nodes, old.processes, old.processes_per_node
         per_node = options.processes_per_node or min(self.full, queue.processes_per_node or self.full)
         processes = options.processes or (options.nodes * per_node if options.nodes else old.processes)
-        shape, given = message("crate.why_shape", cluster=cluster.name, count=per_node), message("crate.why_given")
+        shape, why_given = message("crate.why_shape", cluster=cluster.name, count=per_node), message("crate.why_given")
         for name in ("nodes", "processes", "processes_per_node"):
-            self.whys[name] = given if getattr(options, name) else shape
+            self.whys[name] = why_given if getattr(options, name) else shape
         if options.nodes:
             if processes % options.nodes or (options.processes_per_node and per_node * options.nodes != processes):
                 raise RequestError("jobs.shape", nodes=options.nodes, processes=processes, per_node=per_node)
@@ -206,7 +206,7 @@ class _Move:
             return 1, processes, processes
         if processes % per_node and not options.processes_per_node:
             # the largest even share of a node, if no more than half of it stays empty
-            per_node = next((each for each in range(per_node, per_node // 2, -1) if processes % each == 0), per_node)
+            per_node = next((count for count in range(per_node, per_node // 2, -1) if processes % count == 0), per_node)
         if processes % per_node:
             below = processes // per_node * per_node
             raise RequestError(
@@ -216,10 +216,10 @@ class _Move:
 
     def threads(self, per_node: int) -> int:
         """Return the recorded threads where a node has the cores for them: other threads can change the last bits."""
-        given = self.here.options.threads
-        if given:
+        threads = self.here.options.threads
+        if threads:
             self.origins["threads"], self.whys["threads"] = COMMAND_LINE, message("crate.why_given")
-            return given
+            return threads
         # here they fitted before, and the cores of this machine say nothing of a node's
         stays = self.same and (per_node <= self.old.processes_per_node or self.here.cluster.node.cores == "auto")
         if stays or self.old.threads * per_node <= self.cores:
@@ -230,10 +230,10 @@ class _Move:
 
     def walltime(self, queue: Queue, nodes: int) -> int:
         """Return the walltime asked for, else the recorded one, cut to what the queue gives."""
-        given = self.here.options.walltime
-        if given:
+        walltime = self.here.options.walltime
+        if walltime:
             self.origins["walltime"], self.whys["walltime"] = COMMAND_LINE, message("crate.why_given")
-            return given
+            return walltime
         longest = queue.longest(nodes)
         if longest is None or self.old.walltime <= longest:
             return self.old.walltime
@@ -243,26 +243,26 @@ class _Move:
 
     def launcher(self, nodes: int) -> str:
         """Return the recorded launcher where this cluster has it, else the first that program and cluster share."""
-        given = self.here.options.launcher
-        if given:
+        launcher = self.here.options.launcher
+        if launcher:
             self.origins["launcher"], self.whys["launcher"] = COMMAND_LINE, message("crate.why_given")
-            return given
+            return launcher
         cluster, old, recipe = self.here.cluster, self.old, self.here.recipe
         dialect = profiles.dialect_of(cluster)
         usable = [
-            each
-            for each in cluster.launchers or ALL_LAUNCHERS
-            if dialect.has_launcher(each) and not (each == "local" and nodes > 1)
+            launcher
+            for launcher in cluster.launchers or ALL_LAUNCHERS
+            if dialect.has_launcher(launcher) and not (launcher == "local" and nodes > 1)
         ]
         if old.launcher in usable:
             return old.launcher
         self.origins["launcher"] = f"cluster {cluster.name}"
         self.whys["launcher"] = message("crate.why_launcher", cluster=cluster.name, launcher=old.launcher)
         if recipe is not None and recipe.launchers:
-            wanted = [each for each in recipe.launchers if each in usable]
+            launchers = [launcher for launcher in recipe.launchers if launcher in usable]
         else:
-            wanted = [each for each in usable if (each == "torchrun") == (old.framework == "torch")]
-        if not wanted:
+            launchers = [launcher for launcher in usable if (launcher == "torchrun") == (old.framework == "torch")]
+        if not launchers:
             raise RequestError(
                 "jobs.no_common_launcher",
                 name=old.name,
@@ -270,7 +270,7 @@ class _Move:
                 cluster=cluster.name,
                 offered=", ".join(usable),
             )
-        return wanted[0]
+        return launchers[0]
 
 
 def _recipe_here(old: Request, folders: list[Path]) -> Recipe | None:
@@ -291,16 +291,16 @@ def _queue(cluster: Cluster, name: str | None) -> Queue:
 
 
 def _with_parameters(
-    old: Request, here: Sources, files: Mapping[str, bytes], run: str
+    old: Request, sources: Sources, files: Mapping[str, bytes], run: str
 ) -> tuple[dict[str, Scalar], tuple[str, ...]]:
     """Return all parameters with those that were asked for, and the command that they make."""
-    recipe = _carried(Recipe, files, "recipe.yaml") or here.recipe if old.recipe else None
+    recipe = _carried(Recipe, files, "recipe.yaml") or sources.recipe if old.recipe else None
     project = None if old.recipe else _carried(Project, files, "project.yaml")
-    known = declared(project, recipe)
+    parameters = declared(project, recipe)
     if recipe is None and (project is None or project.command is None):
-        raise RequestError("crate.no_parameters", run=run, names=", ".join(here.options.parameters))
-    recorded = {name: value for name, value in old.parameters.items() if name in known}
-    values = choose_values(known, [(COMMAND_LINE, here.options.parameters), (f"run {run}", recorded)]).values
+        raise RequestError("crate.no_parameters", run=run, names=", ".join(sources.options.parameters))
+    recorded = {name: value for name, value in old.parameters.items() if name in parameters}
+    values = choose_values(parameters, [(COMMAND_LINE, sources.options.parameters), (f"run {run}", recorded)]).values
     if recipe is not None:
         return values, ("python", recipe.entry, *option_words(values))
     assert project is not None and project.command is not None

@@ -26,7 +26,7 @@ def _text(value: object) -> bool:
 
 
 def _texts(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) < 10_000 and all(_text(each) for each in value)
+    return isinstance(value, tuple) and len(value) < 10_000 and all(_text(text) for text in value)
 
 
 def _title(value: object) -> bool:
@@ -52,7 +52,7 @@ def _or_none(rule: Callable[[Any], bool]) -> Callable[[object], bool]:
 
 
 def _mapping(key: Callable[[object], bool], rule: Callable[[Any], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, dict) and all(key(name) and rule(each) for name, each in value.items())
+    return lambda value: isinstance(value, dict) and all(key(name) and rule(entry) for name, entry in value.items())
 
 
 def _scalar(value: object) -> bool:
@@ -64,7 +64,7 @@ def _record(value: object) -> bool:
 
 
 def _data(value: object) -> bool:
-    return isinstance(value, tuple) and all(isinstance(each, dict) and _name(each.get("name")) for each in value)
+    return isinstance(value, tuple) and all(isinstance(entry, dict) and _name(entry.get("name")) for entry in value)
 
 
 _RULES: dict[str, Callable[[Any], bool]] = {

@@ -37,7 +37,7 @@ def fold(lines: Iterable[Line], window: int = WINDOW) -> Iterator[CollapsedLines
         least = next((at for at, group in enumerate(pending, 1) if group is before), 0) if before else 0
         group = None
         if words[line.text] and line.rank is not None:
-            group = next((each for each in islice(pending, least, None) if _may_join(each, line)), None)
+            group = next((candidate for candidate in islice(pending, least, None) if _may_join(candidate, line)), None)
         if group is None:
             group = CollapsedLines(line)
             pending.insert(least if line.time is None and before is not None else len(pending), group)
@@ -73,11 +73,11 @@ def ranks_text(ranks: Collection[int]) -> str:
 
 def parse_ranks(text: str) -> set[int]:
     """Return the ranks in `0-3,7`. Raises ValueError for anything else, and for more than 100 000."""
-    found: set[int] = set()
+    ranks: set[int] = set()
     for part in text.split(","):
         first, sign, last = part.strip().partition("-")
         low, high = int(first), int(last if sign else first)
         if not 0 <= low <= high or high - low >= 100_000:
             raise ValueError(f"{part!r} is not a rank or a range of ranks")
-        found.update(range(low, high + 1))
-    return found
+        ranks.update(range(low, high + 1))
+    return ranks

@@ -37,8 +37,8 @@ class Numbers:
     @property
     def value(self) -> float | None:
         """The number that the run is measured by; None when it did not tell one, or one that is not finite."""
-        found = self.values.get(self.metric)
-        return found if found is not None and math.isfinite(found) else None
+        amount = self.values.get(self.metric)
+        return amount if amount is not None and math.isfinite(amount) else None
 
 
 def final_numbers(
@@ -57,7 +57,7 @@ def final_numbers(
     where others read them, too. Raises RequestError for a
     metric's pattern that is not a regular expression.
     """
-    asked = metric or record.metric
+    target = metric or record.metric
     left_out = False
 
     def readable(size: int) -> bool:
@@ -67,20 +67,20 @@ def final_numbers(
 
     sure: dict[str, str] = {}
     values = read_metrics(
-        run, record.metrics, asked, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
+        run, record.metrics, target, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
     )
-    chosen = asked if metric else throughput(asked, record.metrics, values)
+    chosen = target if metric else throughput(target, record.metrics, values)
     return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure)
 
 
-def throughput(asked: str, declared: Mapping[str, Any], told: Collection[str]) -> str:
+def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str]) -> str:
     """Return the metric that runs are measured by: as asked for; where it is not told, samples/s, tokens/s or steps/s.
 
-    `declared`: the metrics of the request, which nothing stands in for; `told`: names of the numbers that are there.
+    `declared`: the metrics of the request, which nothing stands in for; `names`: names of the numbers that are there.
     """
-    if asked not in THROUGHPUTS or asked in told or asked in declared:
-        return asked
-    return next((name for name in THROUGHPUTS if name in told), asked)
+    if chosen not in THROUGHPUTS or chosen in names or chosen in declared:
+        return chosen
+    return next((name for name in THROUGHPUTS if name in names), chosen)
 
 
 def metric_unit(declared: Mapping[str, Any], metric: str) -> str:

@@ -48,8 +48,8 @@ class _Tracked:
             return
         with stream:
             stream.seek(self.offset)
-            for place, block in read_data(stream, BLOCK, self.offset):
-                self.offset = place + len(block)
+            for position, block in read_data(stream, BLOCK, self.offset):
+                self.offset = position + len(block)
                 yield from self.splitter.feed(block.strip(b"\0"))
 
 
@@ -70,21 +70,21 @@ def follow(
     tracked = {path: _Tracked(path, offset) for path, offset in (starts or {}).items()}
     while True:
         over = stop()
-        found: list[tuple[Path, str]] = []
+        lines: list[tuple[Path, str]] = []
         for path in log_files(target, ranks):
             for line in tracked.setdefault(path, _Tracked(path)).read():
-                found.append((path, line))
-                if len(found) >= PORTION:
-                    yield found
-                    found = []
-        if found:
-            yield found
+                lines.append((path, line))
+                if len(lines) >= PORTION:
+                    yield lines
+                    lines = []
+        if lines:
+            yield lines
         if over:
             break
         time.sleep(pause)
-    rest = [(path, line) for path, file in tracked.items() if (line := file.splitter.rest())]
-    if rest:
-        yield rest
+    unfinished = [(path, line) for path, file in tracked.items() if (line := file.splitter.rest())]
+    if unfinished:
+        yield unfinished
 
 
 def tail(path: Path, n: int) -> list[str]:
@@ -93,16 +93,16 @@ def tail(path: Path, n: int) -> list[str]:
     Reads from the end, at most about n × 64 kB.
     """
     splitter = Splitter()
-    found: list[str] = []
+    lines: list[str] = []
     try:
         with open_regular(path) as stream:
             stream.seek(offset_of_last(path, n))
             while block := stream.read(BLOCK):
-                found = [*found, *splitter.feed(block)][-n:] if n > 0 else []
+                lines = [*lines, *splitter.feed(block)][-n:] if n > 0 else []
     except OSError:
         return []
-    rest = splitter.rest()
-    return [*found, *([rest] if rest else [])][-n:] if n > 0 else []
+    unfinished = splitter.rest()
+    return [*lines, *([unfinished] if unfinished else [])][-n:] if n > 0 else []
 
 
 def log_files(target: Path | Sequence[Path], ranks: Collection[int] | None = None) -> list[Path]:

@@ -145,7 +145,7 @@ class Speaker:
     def __init__(self, formats: Iterable[Format] = FORMATS, *, shared: bool = False) -> None:
         self._formats = tuple(formats)
         self._shared = shared
-        self._marks = tuple({mark for each in self._formats for mark in each.marks})
+        self._marks = tuple({mark for form in self._formats for mark in form.marks})
         self._ranks: dict[int, list[tuple[Format, Reader]]] = {}
         self._speaks: int | None = None
         self._open: set[int] = set()
@@ -165,7 +165,7 @@ class Speaker:
         if readers is None and len(self._ranks) >= RANKS:
             return
         if readers is None:
-            readers = self._ranks[rank] = [(each, each.reader()) for each in self._formats]
+            readers = self._ranks[rank] = [(form, form.reader()) for form in self._formats]
         start = line[:LONGEST]
         for form, reader in readers:
             if reader.open or any(mark in line for mark in form.marks):
@@ -175,26 +175,26 @@ class Speaker:
         else:
             self._open.discard(rank)
 
-    def _take(self, rank: int, form: Format, found: Iterable[tuple[str, float]]) -> None:
-        for name, value in found:
+    def _take(self, rank: int, form: Format, numbers: Iterable[tuple[str, float]]) -> None:
+        for name, value in numbers:
             if self._speaks is None or rank < self._speaks:
                 self.values.clear()
                 self._speaks = rank
-                self._ranks = {each: readers for each, readers in self._ranks.items() if each <= rank}
-                self._open = {each for each in self._open if each <= rank}
+                self._ranks = {number: readers for number, readers in self._ranks.items() if number <= rank}
+                self._open = {number for number in self._open if number <= rank}
             if (form.name, name) not in self.values:
-                if sum(1 for each, _ in self.values if each == form.name) >= NAMES:
+                if sum(1 for form_name, _ in self.values if form_name == form.name) >= NAMES:
                     continue
                 skip = form.skip_first if name in form.throughput else 0
                 self.values[form.name, name] = NumberStream(), NumberStream(skip)
-            for kept in self.values[form.name, name]:
-                kept.add(value)
+            for stream in self.values[form.name, name]:
+                stream.add(value)
 
     def finish(self, processes: int) -> dict[tuple[str, str], float]:
         """Return (format, metric) → the final number, for the whole job."""
         for form, reader in self._ranks.get(self._speaks or 0, ()):
             self._take(self._speaks or 0, form, reader.finish())
-        found = {}
+        numbers = {}
         formats = {form.name: form for form in self._formats}
         for (name, metric), (every, warm) in self.values.items():
             form = formats[name]
@@ -202,8 +202,8 @@ class Speaker:
             value = warm.reduce(how)
             value = every.reduce(how) if value is None else value
             if value is not None and (processes or metric not in form.per_process):
-                found[name, metric] = value * (processes if metric in form.per_process else 1)
-        return found
+                numbers[name, metric] = value * (processes if metric in form.per_process else 1)
+        return numbers
 
     @property
     def coarse(self) -> set[str]:
@@ -213,8 +213,8 @@ class Speaker:
 
 def expected(program: str) -> list[Format]:
     """Return the formats that a program's text promises by what it imports, in the table's order."""
-    found = set(re.findall(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", program, re.MULTILINE))
-    return [form for form in FORMATS if found & set(form.imports)]
+    imports = set(re.findall(r"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*)", program, re.MULTILINE))
+    return [form for form in FORMATS if imports & set(form.imports)]
 
 
 def read_formats(
@@ -229,24 +229,24 @@ def read_formats(
     last of them. `folders`: where the program worked; a file `log` of Chainer's LogReport below them tells what the
     formats did not. `torn`: the last lines are whole though they have no end. Memory does not grow with the logs.
     """
-    found: dict[tuple[str, str], float] = {}
+    numbers: dict[tuple[str, str], float] = {}
     coarse: set[str] = set()
     for path in [*logs, shared]:
         speaker = _heard(path, FORMATS, path == shared, torn)
-        told, before = speaker.finish(processes), {form for form, _ in found}
+        spoken, before = speaker.finish(processes), {form for form, _ in numbers}
         coarse |= speaker.coarse - before
-        for name, value in told.items():
-            found.setdefault(name, value)
-        if any(form != WORDS.name or metric in WORDS.throughput for form, metric in found):
+        for name, value in spoken.items():
+            numbers.setdefault(name, value)
+        if any(form != WORDS.name or metric in WORDS.throughput for form, metric in numbers):
             break
     for metric, value in _chainer_log(folders).items():
-        found["chainer", metric] = value
+        numbers["chainer", metric] = value
     order = [form.name for form in FORMATS]
     chosen: dict[str, float] = {}
-    for (form, metric), value in sorted(found.items(), key=lambda each: order.index(each[0][0])):
+    for (form, metric), value in sorted(numbers.items(), key=lambda entry: order.index(entry[0][0])):
         if form != WORDS.name:
             chosen.setdefault(metric, value)
-    words = {metric: value for (form, metric), value in found.items() if form == WORDS.name}
+    words = {metric: value for (form, metric), value in numbers.items() if form == WORDS.name}
     values, sure = settled(words, _sum_of_all(words, logs, processes, torn), processes)
     # what a framework prints is known better than words that stand in the same lines
     paced, scored = any(name in RATES for name in chosen), any(name not in UNITS for name in chosen)
@@ -255,7 +255,7 @@ def read_formats(
             sure.pop(metric, None)
         else:
             chosen[metric] = value
-    rough = {metric for (form, metric), value in found.items() if form in coarse and chosen.get(metric) == value}
+    rough = {metric for (form, metric), value in numbers.items() if form in coarse and chosen.get(metric) == value}
     return chosen, sure | dict.fromkeys(rough & set(RATES), "coarse")
 
 
@@ -266,15 +266,15 @@ def _heard(path: Path, formats: Iterable[Format], shared: bool, torn: bool) -> S
     return speaker
 
 
-def _sum_of_all(told: Mapping[str, float], logs: Sequence[Path], processes: int, torn: bool) -> dict[str, float]:
+def _sum_of_all(rates: Mapping[str, float], logs: Sequence[Path], processes: int, torn: bool) -> dict[str, float]:
     """Return rate → the sum over the logs of all ranks, where each tells a rate of one process; others are left out."""
-    wanted = [name + EACH for name in RATES if name + EACH in told and name + ALL not in told]
-    if not wanted or processes < 2 or len(logs) != processes:
+    names = [name + EACH for name in RATES if name + EACH in rates and name + ALL not in rates]
+    if not names or processes < 2 or len(logs) != processes:
         return {}
-    sums = dict.fromkeys(wanted, 0.0)
+    sums = dict.fromkeys(names, 0.0)
     for path in logs:
         spoken = _heard(path, [WORDS], False, torn).finish(processes)
-        sums = {name: known + spoken[WORDS.name, name] for name, known in sums.items() if (WORDS.name, name) in spoken}
+        sums = {name: total + spoken[WORDS.name, name] for name, total in sums.items() if (WORDS.name, name) in spoken}
         if not sums:
             break
     return {name.removesuffix(EACH): value for name, value in sums.items()}
@@ -289,16 +289,16 @@ def _chainer_log(folders: Iterable[Path]) -> dict[str, float]:
             entries = json.loads(path.read_text("utf-8", "replace"))
         except (OSError, ValueError, RecursionError):
             continue
-        if isinstance(entries, list) and entries and all(_entry(each) for each in entries):
+        if isinstance(entries, list) and entries and all(_entry(entry) for entry in entries):
             values: dict[str, NumberStream] = {}
             before: Mapping[str, float] = {}
             for entry in entries:
-                row = {str(name)[:64]: each for name, raw in entry.items() if (each := number(raw)) is not None}
+                row = {str(name)[:64]: amount for name, raw in entry.items() if (amount := number(raw)) is not None}
                 for metric, value in chainer_values(row, before):
                     if metric in values or len(values) < NAMES:
                         values.setdefault(metric, NumberStream()).add(value)
                 before = row
-            reduced = {name: each.reduce("median" if name in UNITS else "last") for name, each in values.items()}
+            reduced = {name: stream.reduce("median" if name in UNITS else "last") for name, stream in values.items()}
             return {name: value for name, value in reduced.items() if value is not None and not math.isinf(value)}
     return {}
 

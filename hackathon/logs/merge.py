@@ -71,12 +71,12 @@ class LogReader:
     def line(self, path: Path, text: str) -> Line:
         """Return a line of a file with its facts; the rank in a file's name is believed before one in the line."""
         number = rank_of(path)
-        found = read_prefix(text, self.now, labelled=number < 0 and self._is_labelled(path))
-        rank = found.rank if number < 0 else number
-        host = (self.hosts.get(rank, "") if rank is not None else "") or found.host
+        prefix = read_prefix(text, self.now, labelled=number < 0 and self._is_labelled(path))
+        rank = prefix.rank if number < 0 else number
+        host = (self.hosts.get(rank, "") if rank is not None else "") or prefix.host
         # Programs quote times, too: what lies before the run or in the future is not when the line was written.
-        own = found.time if found.time is not None and self._least <= found.time <= self.now + _DAY else None
-        return Line(found.text, rank, host, own, path.stem, found.level)
+        own = prefix.time if prefix.time is not None and self._least <= prefix.time <= self.now + _DAY else None
+        return Line(prefix.text, rank, host, own, path.stem, prefix.level)
 
     def end(self, path: Path) -> float:
         """Return when a file's last lines were written: its rank's end, else the file's own time."""
@@ -124,19 +124,19 @@ def merged(
         count = lines
         start = 0
         if since is not None:
-            found = offset_since(path, since, reader)
-            if found is None:
+            offset = offset_since(path, since, reader)
+            if offset is None:
                 if end < since:
                     continue
                 count, begun = lines if lines is not None else UNDATED, end
-            start = found or 0
+            start = offset or 0
         if count is not None:
             start = max(start, offset_of_last(path, count * (SHARED if shared else 1), states=False))
         stream = _chosen(lines_between(path, start, size, block), path, reader, ranks)
         if shared and count is not None:
             stream = iter(deque(stream, maxlen=count))
         streams.append(_timed(stream, begun, end, len(streams)))
-    for moment, _, line in heapq.merge(*streams, key=lambda each: each[:2]):
+    for moment, _, line in heapq.merge(*streams, key=lambda entry: entry[:2]):
         if since is None or moment >= since:
             yield line
 
@@ -163,8 +163,8 @@ def lines_between(path: Path, start: int, end: int, block: int = BLOCK) -> Itera
             return
         start += len(data)
         yield from splitter.feed(data.strip(b"\0"))
-    if rest := splitter.rest():
-        yield rest
+    if unfinished := splitter.rest():
+        yield unfinished
 
 
 def complete_end(path: Path) -> int:

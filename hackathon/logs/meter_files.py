@@ -34,8 +34,8 @@ class MeterFiles:
         """
         if file.name not in self._held:
             self._held[file.name] = self._read(file)
-        held = self._held[file.name]
-        return held[1] if held is not None and held[0] <= most else None
+        contents = self._held[file.name]
+        return contents[1] if contents is not None and contents[0] <= most else None
 
     def _read(self, file: Path) -> tuple[int, list[dict[str, Any]]] | None:
         most = min(SMALL, self._left)

@@ -67,33 +67,33 @@ def read_metrics(
     for in a process of its own. Raises RequestError for a pattern that is not a regular expression or takes too
     long.
     """
-    found = from_meter = _from_meter(run, metric, attempt, meters)
-    wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
-    if not wanted and from_meter:
-        return found
-    apart = bool(wanted) and not is_own(run)  # not even compiled here: that, too, may take long
-    compiled = {} if apart else compiled_patterns(wanted)
+    numbers = from_meter = _from_meter(run, metric, attempt, meters)
+    searched = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
+    if not searched and from_meter:
+        return numbers
+    apart = bool(searched) and not is_own(run)  # not even compiled here: that, too, may take long
+    compiled = {} if apart else compiled_patterns(searched)
     size = _size(guarded(run) / "logs")
     if not readable(size):
-        return found
-    if apart or any(map(may_take_long, (str(entry["pattern"]) for entry in wanted.values()))):
+        return numbers
+    if apart or any(map(may_take_long, (str(entry["pattern"]) for entry in searched.values()))):
         from hackathon.logs.pattern_reader import found_apart
 
-        found = found | found_apart(guarded(run), wanted, torn, size)
-    elif wanted:
-        found = found | _from_logs(run, wanted, compiled, torn)
+        numbers = numbers | found_apart(guarded(run), searched, torn, size)
+    elif searched:
+        numbers = numbers | _from_logs(run, searched, compiled, torn)
     if not from_meter:
-        formats, told = read_formats(
+        formats, grades = read_formats(
             rank_files(guarded(run) / "logs", ".log"),
             guarded(run) / "logs" / "job.log",
             [guarded(run) / "source", guarded(run)],
             processes=processes,
             torn=torn,
         )
-        found = {name: value for name, value in formats.items() if name not in wanted} | found
+        numbers = {name: value for name, value in formats.items() if name not in searched} | numbers
         if sure is not None:
-            sure |= {name: how for name, how in told.items() if name not in wanted}
-    return found
+            sure |= {name: how for name, how in grades.items() if name not in searched}
+    return numbers
 
 
 def is_own(run: Path) -> bool:
@@ -114,13 +114,13 @@ def _size(folder: Path) -> int:
 
 def final_texts(run: Path) -> dict[str, str]:
     """Return what the newest attempt told at its end in words, such as the digest of its weights; name → text."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for fresh, line in _attempt_lines(run, None):
         if fresh:
-            found = {}
+            texts = {}
         if line.get("final"):
-            found |= {name: value for name, value in line.items() if isinstance(value, str) and number(value) is None}
-    return found
+            texts |= {name: value for name, value in line.items() if isinstance(value, str) and number(value) is None}
+    return texts
 
 
 def series(run: Path, attempt: int | None = None) -> dict[str, list[tuple[float, float]]]:
@@ -181,14 +181,14 @@ def curves_of(
     """
     curves: dict[str, list[tuple[float, float]]] = {}
     every: dict[str, int] = {}
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for fresh, line in _of_attempt(objects_of(lines), attempt):
         if fresh:
-            curves, every, seen = {}, {}, {}
+            curves, every, counts = {}, {}, {}
         if line.get("final"):
             continue
         for name, value in _numbers(line):
-            count = seen[name] = seen.get(name, -1) + 1
+            count = counts[name] = counts.get(name, -1) + 1
             if name == "step" or (finite and not math.isfinite(value)) or count % every.setdefault(name, 1):
                 continue
             step = number(line.get(over))
@@ -210,24 +210,24 @@ def _attempt_lines(
 
 def newest_lines(file: Path, most: int, meters: MeterFiles | None = None) -> list[dict[str, Any]]:
     """Return the lines of the newest attempt among the last `most` bytes of a Meter's file; none when it has none."""
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for fresh, line in _of_attempt(_meter_lines(file, most, meters), None):
         if fresh:
-            found = []
-        found.append(line)
-    return found
+            entries = []
+        entries.append(line)
+    return entries
 
 
 def _meter_lines(file: Path, most: int, meters: MeterFiles | None) -> Iterable[dict[str, Any]]:
-    held = meters.objects(file, most) if meters is not None else None
-    return held if held is not None else objects_of(read_lines(file, torn=True, last=most))
+    entries = meters.objects(file, most) if meters is not None else None
+    return entries if entries is not None else objects_of(read_lines(file, torn=True, last=most))
 
 
 def _of_attempt(lines: Iterable[dict[str, Any]], attempt: int | None) -> Iterator[tuple[bool, dict[str, Any]]]:
     current = attempt
     for line in lines:
-        told = line.get("attempt")
-        its = told if type(told) is int and 0 < told < LATEST else _attempt(told)  # nearly all of them are
+        written = line.get("attempt")
+        its = written if type(written) is int and 0 < written < LATEST else _attempt(written)  # nearly all of them are
         if attempt is not None and its != attempt:
             continue
         if current is not None and its < current:
@@ -236,8 +236,8 @@ def _of_attempt(lines: Iterable[dict[str, Any]], attempt: int | None) -> Iterato
         current = its
 
 
-def _attempt(told: object) -> int:
-    value = number(told)
+def _attempt(written: object) -> int:
+    value = number(written)
     return int(value) if value and math.isfinite(value) else 1
 
 
@@ -251,11 +251,11 @@ def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles 
     rates: dict[str, NumberStream] = {}
     per_second: dict[str, bool] = {}
     """Name → whether its median counts; looked at once a name, not once a line."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     final: dict[str, float] = {}
     for fresh, line in _attempt_lines(run, attempt, meters):
         if fresh:
-            rates, found, final = {}, {}, {}
+            rates, numbers, final = {}, {}, {}
         if line.get("final"):
             final |= dict(_numbers(line))
         elif not line.get("warmup"):
@@ -265,7 +265,7 @@ def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles 
                 value = raw if type(raw) is float else number(raw)  # nearly all of them are
                 if value is None:
                     continue
-                found[name] = value
+                numbers[name] = value
                 if (rate := per_second.get(name)) is None:
                     rate = per_second[name] = name == metric or name.endswith(("_per_s", "_per_sec"))
                 if rate:
@@ -273,54 +273,56 @@ def _from_meter(run: Path, metric: str, attempt: int | None, meters: MeterFiles 
                         rates[name] = NumberStream()
                     rates[name].add(value)
     medians = {name: value for name, values in rates.items() if (value := values.reduce("median")) is not None}
-    return found | medians | final
+    return numbers | medians | final
 
 
-def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, float]:
+def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, float]:
     """Return what metrics with a pattern find in the logs of a run, here and for as long as it takes; as read_metrics.
 
     Raises RequestError for a pattern that is not a regular expression.
     """
-    return _from_logs(run, wanted, compiled_patterns(wanted), torn)
+    return _from_logs(run, metrics, compiled_patterns(metrics), torn)
 
 
-def compiled_patterns(wanted: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
+def compiled_patterns(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
     """Return metric → its expression. Raises RequestError for what is none, or may search for ever."""
-    return {name: _compile(name, str(entry["pattern"])) for name, entry in wanted.items()}
+    return {name: _compile(name, str(entry["pattern"])) for name, entry in metrics.items()}
 
 
 def _compile(name: str, pattern: str) -> re.Pattern[str]:
     try:
-        found = re.compile(pattern)
+        expression = re.compile(pattern)
         endless = may_never_end(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         raise RequestError("logs.bad_pattern", name=name, pattern=pattern, error=error) from None
     if endless:
         raise RequestError("logs.endless_pattern", name=name, pattern=pattern)
-    return found
+    return expression
 
 
 def _from_logs(
-    run: Path, wanted: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]], torn: bool
+    run: Path, metrics: Mapping[str, Mapping[str, Any]], compiled: Mapping[str, re.Pattern[str]], torn: bool
 ) -> dict[str, float]:
     """Return what the patterns find in the ranks' logs; `job.log` is read for what no rank printed."""
-    parts: dict[str, list[float]] = {name: [] for name in wanted}
+    parts: dict[str, list[float]] = {name: [] for name in metrics}
     job_log = guarded(run) / "logs" / "job.log"
     for path in [*rank_files(guarded(run) / "logs", ".log"), job_log]:
         open_names = [
             name
-            for name, entry in wanted.items()
+            for name, entry in metrics.items()
             if not parts[name] or (entry.get("ranks", "first") != "first" and path != job_log)
         ]
         if not open_names:
             continue
-        values = {name: NumberStream(int(wanted[name].get("skip_first", 0))) for name in open_names}
+        values = {name: NumberStream(int(metrics[name].get("skip_first", 0))) for name in open_names}
         scan(read_lines(path, torn=torn), {name: compiled[name] for name in open_names}, values)
-        for name, kept in values.items():
-            reduced = kept.reduce(str(wanted[name].get("reduce", "last")))
+        for name, stream in values.items():
+            reduced = stream.reduce(str(metrics[name].get("reduce", "last")))
             if reduced is not None:
                 parts[name].append(reduced)
-    return {name: _over_ranks(each, wanted[name].get("ranks", "first")) for name, each in parts.items() if each}
+    return {
+        name: _over_ranks(numbers, metrics[name].get("ranks", "first")) for name, numbers in parts.items() if numbers
+    }
 
 
 def _over_ranks(values: list[float], how: object) -> float:
@@ -332,13 +334,13 @@ def _over_ranks(values: list[float], how: object) -> float:
 def scan(lines: Iterable[str], compiled: Mapping[str, re.Pattern[str]], values: Mapping[str, NumberStream]) -> None:
     """Give what the patterns find in lines to the streams of the same names: the first group, or all without one."""
     pairs = [(pattern, pattern.groups, values[name]) for name, pattern in compiled.items()]
-    for whole in lines:
-        line = whole[:LONGEST]
-        for pattern, groups, kept in pairs:
+    for text in lines:
+        line = text[:LONGEST]
+        for pattern, groups, stream in pairs:
             # Most lines hold none, and a search says so faster than an iterator.
             if pattern.search(line) is None:
                 continue
             for match in pattern.finditer(line):
                 value = number(match[1] if groups else match[0])
                 if value is not None:
-                    kept.add(value)
+                    stream.add(value)

@@ -37,11 +37,11 @@ def pace(lines: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any]) -> P
 
     `lines`: of the newest attempt of one rank's Meter, from its beginning, or its first and its last ones.
     """
-    told = [line for line in lines if not line.get("final") and _number(line, "t") is not None]
+    rows = [line for line in lines if not line.get("final") and _number(line, "t") is not None]
     epochs, steps = _asked(parameters, EPOCHS), _asked(parameters, STEPS)
-    if epochs and any(_number(line, "epoch") is not None for line in told):
-        return _by_epochs(told, epochs)
-    return _by_steps(told[-INTERVALS - 1 :], steps) if steps else None
+    if epochs and any(_number(line, "epoch") is not None for line in rows):
+        return _by_epochs(rows, epochs)
+    return _by_steps(rows[-INTERVALS - 1 :], steps) if steps else None
 
 
 def _by_steps(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
@@ -74,8 +74,8 @@ def _by_epochs(lines: Sequence[Mapping[str, Any]], total: float) -> Pace | None:
 
 
 def _asked(parameters: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    found = (number(parameters.get(name)) for name in names if name in parameters)
-    return next((each for each in found if each is not None and math.isfinite(each) and each > 0), None)
+    numbers = (number(parameters.get(name)) for name in names if name in parameters)
+    return next((amount for amount in numbers if amount is not None and math.isfinite(amount) and amount > 0), None)
 
 
 def _number(line: Mapping[str, Any], name: str) -> float | None:

@@ -38,30 +38,30 @@ _resting: dict[str, float] = {}
 atexit.register(_worker.rest)
 
 
-def found_apart(run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn: bool, size: int) -> dict[str, float]:
+def found_apart(run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn: bool, size: int) -> dict[str, float]:
     """Return what metrics with a pattern find in a run's logs of `size` bytes, as `logs.metrics.read_metrics` says.
 
     Raises RequestError for a pattern that is none, and when the search takes too long.
     """
-    return {str(name): float(value) for name, value in _asked("numbers", run, wanted, torn, size).items()}
+    return {str(name): float(value) for name, value in _asked("numbers", run, metrics, torn, size).items()}
 
 
 def curves_apart(
-    run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn: bool, size: int
+    run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn: bool, size: int
 ) -> dict[str, list[tuple[float | None, float]]]:
     """Return the curves that metrics with a pattern find in a run's logs, as `logs.printed` says; raises as above."""
-    found = _asked("curves", run, wanted, torn, size)
+    curves = _asked("curves", run, metrics, torn, size)
     return {
         str(name): [(None if step is None else float(step), float(value)) for step, value in points]
-        for name, points in found.items()
+        for name, points in curves.items()
     }
 
 
 def _asked(
-    what: str, run: GuardedPath, wanted: Mapping[str, Mapping[str, Any]], torn: bool, size: int
+    kind: str, run: GuardedPath, metrics: Mapping[str, Mapping[str, Any]], torn: bool, size: int
 ) -> dict[str, Any]:
     source, seconds = _source(run), min(MOST_SECONDS, SECONDS + size / BYTES_A_SECOND)
-    question = {"what": what, "run": str(run), "wanted": wanted, "torn": torn, "seconds": seconds}
+    question = {"what": kind, "run": str(run), "wanted": metrics, "torn": torn, "seconds": seconds}
     answer: dict[str, Any] = {}
     with _lock:
         if _resting.get(source, 0.0) <= time.monotonic():
@@ -72,11 +72,11 @@ def _asked(
             if not answer:
                 _resting[source] = time.monotonic() + REST
     if not answer:
-        raise RequestError("logs.slow_pattern", project=_project(run), run=run.name, names=", ".join(sorted(wanted)))
+        raise RequestError("logs.slow_pattern", project=_project(run), run=run.name, names=", ".join(sorted(metrics)))
     if "error" in answer:
         raise RequestError(str(answer["error"]), **answer["values"])
-    found: dict[str, Any] = answer["found"]
-    return found
+    results: dict[str, Any] = answer["found"]
+    return results
 
 
 def _source(run: GuardedPath) -> str:

@@ -67,7 +67,7 @@ def _open_after(body: Any, before: frozenset[frozenset[int]]) -> frozenset[froze
             going = frozenset(other for other in going if signs & other)
         elif operation in _REPEATS and _is_endless(item):
             signs = _signs(item)
-            if any(signs & other for other in going) or any(_is_endless(each) for each in _items(argument[2])):
+            if any(signs & other for other in going) or any(_is_endless(part) for part in _items(argument[2])):
                 return None
             going |= {signs}
         elif operation in _REPEATS and argument[1] == 1:
@@ -75,7 +75,7 @@ def _open_after(body: Any, before: frozenset[frozenset[int]]) -> frozenset[froze
             if inside is None:
                 return None
             going = going | inside if argument[0] == 0 else inside
-        elif any(_is_endless(each) for each in _items([item])):
+        elif any(_is_endless(part) for part in _items([item])):
             return None  # in a choice and the like: not looked at closely
     return going
 
@@ -93,8 +93,8 @@ def _signs(item: Any) -> frozenset[int]:
         return _CATEGORIES.get(argument, _ALL)
     if operation is constants.IN:
         negated = argument[0][0] is constants.NEGATE
-        found = frozenset[int]().union(*map(_signs, argument[negated:]))
-        return _ALL - (found - {_OTHER}) if negated else found
+        signs = frozenset[int]().union(*map(_signs, argument[negated:]))
+        return _ALL - (signs - {_OTHER}) if negated else signs
     inner = argument[2] if operation in _REPEATS else argument[-1] if operation is constants.SUBPATTERN else None
     return _ALL if inner is None else frozenset[int]().union(*map(_signs, inner))
 
@@ -141,5 +141,5 @@ def _items(value: Any) -> Iterator[Any]:
     if isinstance(value, tuple) and value and isinstance(value[0], constants._NamedIntConstant):
         yield value
     if isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _items(each)
+        for part in value:
+            yield from _items(part)

@@ -139,10 +139,10 @@ def read_prefix(line: str, now: float | None = None, *, labelled: bool = False) 
         line = without_escapes(line)
     facts = _Facts(now)
     for _ in range(DEEPEST):
-        rest = _step(line, facts, labelled)
-        if rest is None:
+        remaining = _step(line, facts, labelled)
+        if remaining is None:
             break
-        line = rest
+        line = remaining
     if not facts.source:
         return Prefixed(line)
     rank = facts.rank
@@ -160,8 +160,8 @@ def is_labelled(lines: Iterable[str]) -> bool:
     ranks = (line for line in lines if line.strip() and not line.startswith(("srun: ", *DAEMONS, "hackathon: ")))
     sample = list(islice(ranks, SAMPLE))
     matches = [_LABEL[1].match(line) or _LABEL_BRACKET[1].match(line) for line in sample]
-    seen = [int(match["rank"]) for match in matches if match]
-    return len(seen) >= 3 and len(seen) >= 0.9 * len(sample) and len(set(seen)) <= 0.75 * len(seen)
+    labels = [int(match["rank"]) for match in matches if match]
+    return len(labels) >= 3 and len(labels) >= 0.9 * len(sample) and len(set(labels)) <= 0.75 * len(labels)
 
 
 class _Facts:
@@ -177,18 +177,18 @@ class _Facts:
         self.host = self.stream = self.source = self.level = ""
 
     def take(self, source: str, match: re.Match[str]) -> None:
-        found = match.groupdict()
+        groups = match.groupdict()
         self.source = self.source or source
-        if self.rank is None and found.get("rank"):
-            self.rank = int(found["rank"])
-        if not self.host and found.get("host") and found["host"] != "unknown":
-            self.host = found["host"]
-        if self.pid is None and (pid := found.get("pid")) and pid != "unknown":
+        if self.rank is None and groups.get("rank"):
+            self.rank = int(groups["rank"])
+        if not self.host and groups.get("host") and groups["host"] != "unknown":
+            self.host = groups["host"]
+        if self.pid is None and (pid := groups.get("pid")) and pid != "unknown":
             self.pid = int(pid)
-        self.stream = self.stream or found.get("stream") or ""
-        self.level = self.level or found.get("level") or ""
+        self.stream = self.stream or groups.get("stream") or ""
+        self.level = self.level or groups.get("level") or ""
         # A logger's stamp is finer than the launcher's, and was taken earlier: the innermost counts.
-        moment = _moment(found, self.now)
+        moment = _moment(groups, self.now)
         if moment is not None:
             self.time = moment
 
@@ -211,8 +211,8 @@ def _step(line: str, facts: _Facts, labelled: bool | None) -> str | None:
     for source, pattern in forms:
         if match := pattern.match(start):
             facts.take(source, match)
-            rest = line[match.end() :]
-            return _unspaced(rest) if match.groupdict().get("stream") else rest
+            remaining = line[match.end() :]
+            return _unspaced(remaining) if match.groupdict().get("stream") else remaining
     if labelled is not None and (first in "[ " or first.isdigit()):
         source, pattern = _LABEL_BRACKET if first == "[" else _LABEL
         if (match := pattern.match(start)) and (labelled or _only_a_ranks(line[match.end() :])):
@@ -226,34 +226,34 @@ def _step(line: str, facts: _Facts, labelled: bool | None) -> str | None:
     return None
 
 
-def _only_a_ranks(rest: str) -> bool:
-    if _RANKS_LINE.match(rest):
+def _only_a_ranks(text: str) -> bool:
+    if _RANKS_LINE.match(text):
         return True
-    return bool(rest) and rest[0] != " " and not rest[0].isdigit() and _step(rest, _Facts(0.0), None) is not None
+    return bool(text) and text[0] != " " and not text[0].isdigit() and _step(text, _Facts(0.0), None) is not None
 
 
-def _unspaced(rest: str) -> str:
+def _unspaced(text: str) -> str:
     """Return a rest without the space that some launchers put after their tag; programs indent by even numbers."""
-    spaces = len(rest) - len(rest.lstrip(" "))
-    return rest[1:] if spaces % 2 else rest
+    spaces = len(text) - len(text.lstrip(" "))
+    return text[1:] if spaces % 2 else text
 
 
-def _moment(found: dict[str, str], now: float | None) -> float | None:
+def _moment(groups: dict[str, str], now: float | None) -> float | None:
     try:
-        if epoch := found.get("epoch"):
+        if epoch := groups.get("epoch"):
             return float(epoch)
-        if not found.get("clock"):
+        if not groups.get("clock"):
             return None
-        part = float(f"0.{found['part']}") if found.get("part") else 0.0
-        month = _MONTHS[found["word"]] + 1 if found.get("word") else int(found["month"])
-        day = int(found["day"])
-        if found.get("year"):
-            return _seconds(int(found["year"]), month, day, found["clock"], found.get("zone") or "") + part
+        part = float(f"0.{groups['part']}") if groups.get("part") else 0.0
+        month = _MONTHS[groups["word"]] + 1 if groups.get("word") else int(groups["month"])
+        day = int(groups["day"])
+        if groups.get("year"):
+            return _seconds(int(groups["year"]), month, day, groups["clock"], groups.get("zone") or "") + part
         present = clock.time() if now is None else now
         year = clock.localtime(present).tm_year
-        if _seconds(year, month, day, found["clock"], "") > present + _DAY:
+        if _seconds(year, month, day, groups["clock"], "") > present + _DAY:
             year -= 1
-        return _seconds(year, month, day, found["clock"], "") + part
+        return _seconds(year, month, day, groups["clock"], "") + part
     except (KeyError, ValueError, OverflowError, OSError):
         return None
 

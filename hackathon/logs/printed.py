@@ -68,32 +68,32 @@ def printed_curves(
     formats tell. Of a long log the last MOST bytes count. Patterns of somebody else's run, and those that may take
     long, are looked for in a process of its own. Raises RequestError for a pattern that is none or takes too long.
     """
-    wanted = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
+    searched = {name: dict(entry) for name, entry in patterns.items() if entry.get("pattern")}
     logs = [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]
-    found: dict[str, Points] = {}
-    if wanted and (not is_own(run) or any(may_take_long(str(entry["pattern"])) for entry in wanted.values())):
+    curves: dict[str, Points] = {}
+    if searched and (not is_own(run) or any(may_take_long(str(entry["pattern"])) for entry in searched.values())):
         from hackathon.logs.pattern_reader import curves_apart
 
-        found = curves_apart(guarded(run), wanted, over, len(logs) * MOST)
-    elif wanted:
-        found = found_by_patterns(run, wanted, over)
+        curves = curves_apart(guarded(run), searched, over, len(logs) * MOST)
+    elif searched:
+        curves = found_by_patterns(run, searched, over)
     for name, points in _formatted(logs, processes, over).items():
-        if name not in wanted:
-            found.setdefault(name, points)
-    kept = {name: points for name, points in found.items() if len(points) > 1}
-    return {name: kept[name] for name in list(kept)[:CURVES]}
+        if name not in searched:
+            curves.setdefault(name, points)
+    drawable = {name: points for name, points in curves.items() if len(points) > 1}
+    return {name: drawable[name] for name in list(drawable)[:CURVES]}
 
 
-def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, Points]:
+def found_by_patterns(run: Path, metrics: Mapping[str, Mapping[str, Any]], torn: bool) -> dict[str, Points]:
     """Return the curves that the patterns find, here and for as long as it takes; as `printed_curves`."""
-    compiled = compiled_patterns(wanted)
-    found: dict[str, Points] = {}
+    compiled = compiled_patterns(metrics)
+    by_name: dict[str, Points] = {}
     for path in [*rank_files(guarded(run) / "logs", ".log"), guarded(run) / "logs" / "job.log"]:
-        missing = {name: expression for name, expression in compiled.items() if name not in found}
+        missing = {name: expression for name, expression in compiled.items() if name not in by_name}
         if not missing:
             break
         curves = {name: Curve() for name in missing}
-        left = {name: int(wanted[name].get("skip_first", 0)) for name in missing}
+        left = {name: int(metrics[name].get("skip_first", 0)) for name in missing}
         step: float | None = None
         for text in read_lines(path, torn=torn, last=MOST):
             line = text[:LONGEST]
@@ -108,8 +108,8 @@ def found_by_patterns(run: Path, wanted: Mapping[str, Mapping[str, Any]], torn: 
                         continue
                     step = named
                     curves[name].add(step, value)
-        found |= {name: curve.points for name, curve in curves.items() if curve.points}
-    return found
+        by_name |= {name: curve.points for name, curve in curves.items() if curve.points}
+    return by_name
 
 
 class _Listener(Speaker):
@@ -126,30 +126,30 @@ class _Listener(Speaker):
             self._step = step_of(line)
             self.read(line)
 
-    def _take(self, rank: int, form: Format, found: Iterable[tuple[str, float]]) -> None:
-        told = list(found)
-        if told and (self._speaks is None or rank < self._speaks):
+    def _take(self, rank: int, form: Format, numbers: Iterable[tuple[str, float]]) -> None:
+        pairs = list(numbers)
+        if pairs and (self._speaks is None or rank < self._speaks):
             self.curves.clear()
-        super()._take(rank, form, told)
-        for name, value in told:
+        super()._take(rank, form, pairs)
+        for name, value in pairs:
             if (form.name, name) in self.values:  # else there are too many names
                 self.curves.setdefault((form.name, name), Curve()).add(self._step, value)
 
 
 def _formatted(logs: Iterable[Path], processes: int, torn: bool) -> dict[str, Points]:
     """Return what the known formats tell, of the first log that tells two values of anything."""
-    order = {form.name: place for place, form in enumerate(FORMATS)}
+    order = {form.name: position for position, form in enumerate(FORMATS)}
     formats = {form.name: form for form in FORMATS}
     for path in logs:
         listener = _Listener(shared=path.name == "job.log")
         listener.hear(read_lines(path, torn=torn, last=MOST))
-        told: dict[str, Points] = {}
-        for (form, name), curve in sorted(listener.curves.items(), key=lambda each: order[each[0][0]]):
+        curves: dict[str, Points] = {}
+        for (form, name), curve in sorted(listener.curves.items(), key=lambda entry: order[entry[0][0]]):
             factor = processes if name in formats[form].per_process else 1
             if not factor:  # the number of processes is unknown
                 continue
             points = [(step, value * factor) for step, value in curve.points]
-            told.setdefault(name.removesuffix(ALL), points)
-        if any(len(points) > 1 for points in told.values()):
-            return told
+            curves.setdefault(name.removesuffix(ALL), points)
+        if any(len(points) > 1 for points in curves.values()):
+            return curves
     return {}

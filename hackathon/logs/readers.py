@@ -147,11 +147,11 @@ class MlLog(Plain):
                 yield "samples_per_s", self._samples * epochs * 1000 / (time - self._epoch)
             self._epoch = None
         elif key == "tracked_stats":
-            for name, each in _mapping(value).items():
-                if (found := number(each)) is not None:
-                    yield str(name)[:64], found
-        elif self._result.match(key) and (found := number(value)) is not None:
-            yield key, found
+            for name, entry in _mapping(value).items():
+                if (amount := number(entry)) is not None:
+                    yield str(name)[:64], amount
+        elif self._result.match(key) and (amount := number(value)) is not None:
+            yield key, amount
 
 
 class _Bars(Plain):
@@ -170,11 +170,11 @@ class _Bars(Plain):
         self._full = False
 
     def _rate(self, current: int, total: int, rate: float | None, rounding: float = 0.0) -> Found:
-        shown = (rate, rounding) if rate else None
+        current_rate = (rate, rounding) if rate else None
         if current < total:
-            self._on_its_way = shown or self._on_its_way
+            self._on_its_way = current_rate or self._on_its_way
         elif not self._full:
-            self._on_its_way = self._on_its_way or shown
+            self._on_its_way = self._on_its_way or current_rate
             yield from self.finish()
             self._full = True
 
@@ -280,8 +280,8 @@ class Lightning(_Bars):
 
     def _pairs(self, text: str) -> Found:
         for name, value in self._pair.findall(text):
-            if name not in _NOT_METRICS and (found := number(value)) is not None:
-                yield name, found
+            if name not in _NOT_METRICS and (amount := number(value)) is not None:
+                yield name, amount
 
 
 def chainer_name(name: str) -> str:

@@ -35,10 +35,10 @@ class SearchLimit:
     the time is only added up.
     """
 
-    def __init__(self, seconds: float, whole: "SearchLimit | None" = None) -> None:
-        """`whole`: a limit of several ones together."""
+    def __init__(self, seconds: float, total: "SearchLimit | None" = None) -> None:
+        """`total`: a limit of several ones together."""
         self.left = seconds
-        self._whole = whole
+        self._whole = total
         self._begun = 0.0
         self._main = False
 

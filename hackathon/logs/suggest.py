@@ -112,28 +112,32 @@ def suggestions(logs: Sequence[Path], *, torn: bool = True) -> list[Suggestion]:
                 break
             _take(line[:LONGEST], path.name, position, forms)
             _take_times(line[:LONGEST], path.name, position, of_times)
-    made = [found for form in forms.values() if (found := _tried(form, logs, torn)) is not None]
-    made = made or [found for form in of_times.values() if (found := _tried(form, logs, torn)) is not None]
-    made.sort(key=lambda each: (_rank(each.name), -each.count))
+    offers = [suggestion for form in forms.values() if (suggestion := _tried(form, logs, torn)) is not None]
+    offers = offers or [
+        suggestion for form in of_times.values() if (suggestion := _tried(form, logs, torn)) is not None
+    ]
+    offers.sort(key=lambda suggestion: (_rank(suggestion.name), -suggestion.count))
     unlike: dict[tuple[str, int, float], Suggestion] = {}
-    for each in made:
-        unlike.setdefault((each.file, each.line, each.values[0]), each)
+    for entry in offers:
+        unlike.setdefault((entry.file, entry.line, entry.values[0]), entry)
     return list(unlike.values())[:MOST]
 
 
-def block(found: Sequence[Suggestion], notes: Iterable[str] = (), *, active: bool = True) -> list[str]:
+def block(suggestions: Sequence[Suggestion], notes: Iterable[str] = (), *, active: bool = True) -> list[str]:
     """Return the lines for project.yaml: the first suggestion in force if `active`, the others as comments."""
     lines = [f"# {note}" for note in notes]
-    for position, each in enumerate(found):
+    for position, suggestion in enumerate(suggestions):
         off = "" if active and position == 0 else "# "
-        shown = ", ".join(f"{value:g}" for value in each.values) + (", …" if each.count > len(each.values) else "")
+        numbers = ", ".join(f"{value:g}" for value in suggestion.values) + (
+            ", …" if suggestion.count > len(suggestion.values) else ""
+        )
         lines += [
-            f"# {each.file}:{each.line}: {printable(each.text).strip()[:200]}",
-            f"#   {shown} → {each.value:g} {printable(each.unit)}".rstrip(),
+            f"# {suggestion.file}:{suggestion.line}: {printable(suggestion.text).strip()[:200]}",
+            f"#   {numbers} → {suggestion.value:g} {printable(suggestion.unit)}".rstrip(),
         ]
-        if each.name not in RATES:
-            lines.append(f"{off}metric: {each.name}")
-        lines += [f"{off}{text}" for text in ("metrics:", *each.entry())]
+        if suggestion.name not in RATES:
+            lines.append(f"{off}metric: {suggestion.name}")
+        lines += [f"{off}{text}" for text in ("metrics:", *suggestion.entry())]
     return lines
 
 
@@ -157,16 +161,16 @@ def _take(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
 
 def _take_times(line: str, file: str, position: int, forms: dict[str, _Form]) -> None:
     counted: set[str] = set()
-    for found in times(line):
+    for time in times(line):
         if ECHO.search(line):
             return
-        edge = r"\b" if found.words[:1].isalnum() else "" if found.words else r"(?<![\w.,])"
+        edge = r"\b" if time.words[:1].isalnum() else "" if time.words else r"(?<![\w.,])"
         # the first digit stands alone: it keeps the spaces before and behind the number apart for `may_take_long`
-        words = re.sub(r"\d+", lambda _: r"\d\d*", _escaped(found.words))
-        pattern = f"{edge}{words}{_GROUP}{_escaped(found.behind)}" + (r"(?!\w)" if found.behind[-1:].isascii() else "")
+        words = re.sub(r"\d+", lambda _: r"\d\d*", _escaped(time.words))
+        pattern = f"{edge}{words}{_GROUP}{_escaped(time.behind)}" + (r"(?!\w)" if time.behind[-1:].isascii() else "")
         if pattern not in forms and len(forms) < FORMS:
             forms[pattern] = _Form(
-                found.name, pattern, found.unit, False, file, position, line, 0, found.start, found.doubtful
+                time.name, pattern, time.unit, False, file, position, line, 0, time.start, time.doubtful
             )
         if pattern in forms and pattern not in counted:  # one that also reads another time of the line is left out
             counted.add(pattern)
@@ -177,22 +181,24 @@ def _form(before: str, digits: str, behind: str) -> _Form | None:
     """Return the form of a number with its words; None where they do not speak of speed."""
     words = _WORDS_BEFORE.search(before)
     last = words[0].rstrip(" \t:=").rpartition(" ")[2] if words else ""
-    said = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
-    named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and said else ""  # a bare sign says nothing
+    speed = _SPEED.search(last) or (_LINKS.fullmatch(last) and words and _SPEED.search(words[0]))
+    named = re.sub(r"^[^\w(\[]+\s+", "", words[0]) if words and speed else ""  # a bare sign says nothing
     unit = _UNIT_BEHIND.match(behind)
     its_unit = unit[0] if unit and "/" in unit[0] and _SPEED.search(unit[0]) else ""
     if not named and not its_unit:
         return None
     # words alone do: a unit behind them may be followed by anything
     pattern = f"{_escaped(named)}{_GROUP}{_escaped(its_unit)}" if named else f"(?<![\\w.,]){_GROUP}{_escaped(its_unit)}"
-    told = [name for name, _ in CustomaryWords().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")]
-    rates = [name for name in told if name.split("/")[0] in RATES]
+    names = [
+        name for name, _ in CustomaryWords().read(f"{before[-len(named) :] if named else ''}{digits}{behind[:40]}")
+    ]
+    rates = [name for name in names if name.split("/")[0] in RATES]
     inside = re.search(r"[(\[]([^()\[\]\s]{1,24})[)\]]", named)
-    shown = its_unit.strip() or (inside[1] if inside and "/" in inside[1] else "")
-    name = rates[0].split("/")[0] if rates and not re.match(r"[kKM千万億]\s?\w", shown) else "throughput"
+    shown_unit = its_unit.strip() or (inside[1] if inside and "/" in inside[1] else "")
+    name = rates[0].split("/")[0] if rates and not re.match(r"[kKM千万億]\s?\w", shown_unit) else "throughput"
     if name in RATES:
-        shown = name.replace("_per_", "/")
-    return _Form(name, pattern, shown, bool(rates) and rates[0].endswith(EACH), "", 0, "")
+        shown_unit = name.replace("_per_", "/")
+    return _Form(name, pattern, shown_unit, bool(rates) and rates[0].endswith(EACH), "", 0, "")
 
 
 def _escaped(words: str) -> str:
@@ -212,13 +218,13 @@ def _tried(form: _Form, logs: Sequence[Path], torn: bool) -> Suggestion | None:
     count = total = 0
     growth = Growth()
     for path in logs:
-        kept = _Shown()
-        scan(read_lines(path, torn=torn), compiled, {"": kept})
-        total += kept.count
-        if kept.count:
+        sample = _Shown()
+        scan(read_lines(path, torn=torn), compiled, {"": sample})
+        total += sample.count
+        if sample.count:
             if not first:
-                first, count, growth = kept.first_ones, kept.count, kept.growth
-            value = kept.median(_skipped(count))
+                first, count, growth = sample.first_ones, sample.count, sample.growth
+            value = sample.median(_skipped(count))
             if value is not None:
                 parts.append(value)
     if not parts or number(_found(compiled[""], form.text)) is None:

@@ -88,9 +88,9 @@ def times(line: str) -> Iterator[FoundTime]:
             clause = re.split(r"[\d,;|]", before)[-1] + match["words"]
             if (last and last[1].lower() not in _MAY_STAND_BEFORE) or NO_TRAINING.search(clause):
                 continue
-            told = match["words"] + match["unit"]
-            step = _STEP.search(told) or (
-                not _EPOCH.search(told) and (_STEP.search(line) or _PLACE_IN_EPOCH.search(line))
+            wording = match["words"] + match["unit"]
+            step = _STEP.search(wording) or (
+                not _EPOCH.search(wording) and (_STEP.search(line) or _PLACE_IN_EPOCH.search(line))
             )
             name = "step_time" if step else "epoch_time" if _EPOCH.search(line) else "time"
             if NOT_REACHED.search(clause) or (form is _BRACKETS and name == "time"):
@@ -99,7 +99,7 @@ def times(line: str) -> Iterator[FoundTime]:
             unit = "ms" if time.startswith("ms") else _UNITS[time[0]]
             yield FoundTime(
                 name, match["words"], match.start("number"), match["unit"], unit + "/step" if step else unit,
-                name == "time" or re.search("(?i)elapsed|経過", told) is not None,
+                name == "time" or re.search("(?i)elapsed|経過", wording) is not None,
             )  # fmt: skip
 
 

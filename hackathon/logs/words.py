@@ -169,7 +169,7 @@ class CustomaryWords(Plain):
 
 
 def settled(
-    found: Mapping[str, float], sums: Mapping[str, float], processes: int
+    numbers: Mapping[str, float], sums: Mapping[str, float], processes: int
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return what `CustomaryWords` told as metric → number of the whole job, and metric → how sure that is.
 
@@ -178,13 +178,13 @@ def settled(
     `sums`: rate → the sum over all processes, where the log of each tells one for itself; else that of one counts for
     each. How sure: `sum`, `times`, or `unsure` where the unit names neither one process nor all.
     """
-    values = {name: value for name, value in found.items() if not name.endswith((EACH, ALL))}
+    values = {name: value for name, value in numbers.items() if not name.endswith((EACH, ALL))}
     how: dict[str, str] = {}
     for name in RATES:
-        if name + ALL in found:
-            values[name] = found[name + ALL]
-        elif name + EACH in found and (processes or name in sums):
-            values[name] = sums.get(name, found[name + EACH] * processes)
+        if name + ALL in numbers:
+            values[name] = numbers[name + ALL]
+        elif name + EACH in numbers and (processes or name in sums):
+            values[name] = sums.get(name, numbers[name + EACH] * processes)
             how[name] = "sum" if name in sums else "times"
         elif name in values and name != "steps_per_s":
             how[name] = "unsure"
@@ -215,15 +215,15 @@ def _of_another(named: re.Match[str] | None) -> bool:
 def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
     """Yield the rate of a match; `start`: where its words begin, `end`: behind its unit, or `start` without one."""
     groups = match.groupdict()
-    found, factor = number(match["number"]), _FACTORS.get(match["factor"] or "", 1.0)
+    rate, factor = number(match["number"]), _FACTORS.get(match["factor"] or "", 1.0)
     before = _clause(text, start)
-    if found is None or NO_TRAINING.search(before) or NOT_REACHED.search(before):
+    if rate is None or NO_TRAINING.search(before) or NOT_REACHED.search(before):
         return
-    thing = match["thing"].lower()
-    name = "tokens" if thing.startswith(("tok", "トークン")) else "samples"
-    if re.fullmatch(_STEP, thing):
+    unit = match["thing"].lower()
+    name = "tokens" if unit.startswith(("tok", "トークン")) else "samples"
+    if re.fullmatch(_STEP, unit):
         if factor == 1.0:
-            yield "steps_per_s", found
+            yield "steps_per_s", rate
         return
     behind = end > start and _EACH_BEHIND.match(text, end)
     if groups.get("in") or groups.get("each") or behind or _EACH_BEFORE.search(before):
@@ -236,7 +236,7 @@ def _rate(text: str, match: re.Match[str], start: int, end: int) -> Found:
         scope = ALL
     else:
         scope = ""
-    yield f"{name}_per_s{scope}", found * factor
+    yield f"{name}_per_s{scope}", rate * factor
 
 
 def _clause(text: str, start: int) -> str:

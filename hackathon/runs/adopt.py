@@ -135,10 +135,10 @@ def _unknown_request(
 
 def _folder_of_job(folder: Path, runs_folder: Path, scheduler: Scheduler) -> GuardedPath:
     """Return the folder itself, or the one in it of its newest job: newest of those not adopted, if there is one."""
-    found = _guarded(folder)
-    if not (folder / "jobs").is_dir() or not (found / "rank.sh").is_file():
-        return found
-    claims = [(path.stat().st_mtime, path) for path in found.glob("jobs/*/claim/job_id") if path.is_file()]
+    guarded = _guarded(folder)
+    if not (folder / "jobs").is_dir() or not (guarded / "rank.sh").is_file():
+        return guarded
+    claims = [(path.stat().st_mtime, path) for path in guarded.glob("jobs/*/claim/job_id") if path.is_file()]
     newest = [path for _, path in sorted(claims, key=lambda claim: claim[0], reverse=True)]
     if not newest:
         raise RequestError("runs.adopt_no_job", folder=folder)
@@ -181,13 +181,13 @@ def _require_own(job_id: str, job: JobState | None, uid: int) -> None:
 def _job_of(folder: Path, scheduler: Scheduler) -> tuple[str | None, Path | None]:
     """Return the job id that a folder tells, by its claim or by its newest output file, and that file."""
     claim = folder / "claim" / "job_id"
-    found = [
+    outputs = [
         (path.stat().st_mtime, match[1], path)
         for path in folder.iterdir()
         for pattern in scheduler.output_names
         if (match := pattern.match(path.name)) and path.is_file()
     ]
-    _, newest, output = max(found, default=(0.0, None, None))
+    _, newest, output = max(outputs, default=(0.0, None, None))
     with contextlib.suppress(OSError):
         return _line(claim) or newest, output
     return newest, output
@@ -203,8 +203,8 @@ def _adopted_as(job_id: str, runs_folder: Path, scheduler: Scheduler) -> str | N
     for run in find_runs(runs_folder):
         if not (run.path / "client" / "adopted.json").exists():
             continue
-        known = run.client("adopted").get("job_id")
-        if isinstance(known, str) and scheduler.same_job(known, job_id):
+        adopted_id = run.client("adopted").get("job_id")
+        if isinstance(adopted_id, str) and scheduler.same_job(adopted_id, job_id):
             return run.id
     return None
 
@@ -224,11 +224,11 @@ def _link(run: RunDirectory, folder: Path, output: Path | None) -> None:
     """Let the run's folders and log be those of the job."""
     try:
         for name in (*JOB_FOLDERS, "claim"):
-            place = run.path / name
+            link = run.path / name
             if (folder / name).is_dir() and (name != "claim" or (folder / name / "job_id").is_file()):
-                if place.is_dir():
-                    place.rmdir()
-                place.symlink_to(folder / name)
+                if link.is_dir():
+                    link.rmdir()
+                link.symlink_to(folder / name)
         if output is not None and not (run.path / "logs").is_symlink():
             (run.path / "logs" / "job.log").symlink_to(output)
     except OSError as error:

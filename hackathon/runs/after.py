@@ -21,23 +21,23 @@ def just_released(run: RunDirectory, markers: Markers) -> float | None:
 
 
 def explained(
-    run: RunDirectory, markers: Markers, found: "RunStatus", state_of: Callable[[RunDirectory], str]
+    run: RunDirectory, markers: Markers, status: "RunStatus", state_of: Callable[[RunDirectory], str]
 ) -> "RunStatus":
     """Return the status with a failed preflight's finding: its own status, or that of a run that waited for it.
 
     `state_of` tells the state of the other run. Schedulers say CANCELLED, or a job that never started, or one that can
     never run; here all of them are a run that was not started because the one before it did not succeed.
     """
-    if found.state == FAILED and found.cause == "exit":
-        told = finding(run)
-        return replace(found, reason=told, first_rank=None) if told else found
+    if status.state == FAILED and status.cause == "exit":
+        text = finding(run)
+        return replace(status, reason=text, first_rank=None) if text else status
     began = markers.started is not None or markers.claimed
     if not markers.after or began or markers.cancelled is not None:
-        return found
-    if found.cause not in ("cancelled", "never_started", "never_runs"):
-        return found
+        return status
+    if status.cause not in ("cancelled", "never_started", "never_runs"):
+        return status
     other = other_run(run)
     if other is None or (state := state_of(other)) == SUCCEEDED or state not in ENDED:
-        return found
+        return status
     reason = message("preflight.of", run=other.id[-8:], what=finding(other) or state)
-    return replace(found, state=found.state if found.open else CANCELLED, cause="preflight_failed", reason=reason)
+    return replace(status, state=status.state if status.open else CANCELLED, cause="preflight_failed", reason=reason)

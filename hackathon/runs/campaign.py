@@ -63,18 +63,18 @@ def plan(
     from hackathon.schedulers.known_nodes import known_nodes
 
     nodes = known_nodes(sources.cluster)
-    made = plan_jobs(sources, wanted, repeat=repeat, become=become, nodes=nodes)
+    job_plan = plan_jobs(sources, wanted, repeat=repeat, become=become, nodes=nodes)
     if preflight:
         from hackathon.runs.preflight import preflight_request
 
-        largest = max((job.request for job in made.jobs), key=lambda request: (request.nodes, request.processes))
+        largest = max((job.request for job in job_plan.jobs), key=lambda request: (request.nodes, request.processes))
         require_after(_scheduler(largest), "ok")
         first = PlannedJob(preflight_request(largest, sources), sources)
         assert first.script
-        made = replace(made, preflight=first)
+        job_plan = replace(job_plan, preflight=first)
     if admit is not None:
-        admit(made)
-    return made
+        admit(job_plan)
+    return job_plan
 
 
 def program_of(planned: Plan) -> snapshot.Source:
@@ -143,12 +143,12 @@ def start_in_turn(planned: Plan, *, tags: Sequence[str] = ()) -> Outcomes:
     source = program_of(planned)
     after: tuple[str, str] | None = None
     for job in planned.jobs:
-        one = start(replace(planned, jobs=(job,)), tags=tags, source=source, after=after)
-        outcomes += one
-        outcomes.error = one.error
-        if not one or one[-1].job_id is None:
+        outcome = start(replace(planned, jobs=(job,)), tags=tags, source=source, after=after)
+        outcomes += outcome
+        outcomes.error = outcome.error
+        if not outcome or outcome[-1].job_id is None:
             break
-        after = "any", str(one[-1].job_id)
+        after = "any", str(outcome[-1].job_id)
     return outcomes
 
 
@@ -206,8 +206,8 @@ class Campaign:
         if not due:
             return Outcomes()
         request = self.study.base_request()
-        asked = request if self.dialect is None else replace(request, dialect=dict(self.dialect))
-        return submit_many(self._runs(due), _scheduler(asked))
+        request_as_asked = request if self.dialect is None else replace(request, dialect=dict(self.dialect))
+        return submit_many(self._runs(due), _scheduler(request_as_asked))
 
     def _runs(self, points: Sequence[Point]) -> Iterator[RunDirectory]:
         """Reserve the points and make their runs, one at a time."""

@@ -54,18 +54,18 @@ def cancel(run: RunDirectory, scheduler: Scheduler | None = None, *, sure: bool 
         pass
     except OSError as error:
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
-    told = True  # after a time-out too: the command may have arrived
+    arrived = True  # after a time-out too: the command may have arrived
     try:
-        told = runner.cancel(scheduler, job_id)
+        arrived = runner.cancel(scheduler, job_id)
     except SchedulerError as error:
-        told = error.id == "schedulers.timeout"
+        arrived = error.id == "schedulers.timeout"
         raise
     finally:
-        if not told and not before:
+        if not arrived and not before:
             with contextlib.suppress(OSError):
                 (run.path / "client" / "cancelled.json").unlink(missing_ok=True)
     runner.forget(scheduler, cluster, [job_id])
-    return told
+    return arrived
 
 
 def _again(job: JobState | None, ended: float) -> bool:

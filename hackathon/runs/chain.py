@@ -56,19 +56,19 @@ def create_chain(
 
     now = time.time()  # a second apart, so that their names sort in the order of the segments
     ids = [new_run_id(request.name, request.processes, now + number) for number in range(segments)]
-    made: list[RunDirectory] = []
+    runs: list[RunDirectory] = []
     try:
         for number, run_id in enumerate(ids):
             run = create(
                 request, script, runs_folder=runs_folder, note=note, tags=tags, source=source, run_id=run_id, chain=ids,
                 parent=ids[number - 1] if number else None, facts=None if number else facts,
             )  # fmt: skip
-            made.append(run)
+            runs.append(run)
     except HackathonError:
-        for run in made:  # nothing of it was submitted
+        for run in runs:  # nothing of it was submitted
             shutil.rmtree(run.path, ignore_errors=True)
         raise
-    return made
+    return runs
 
 
 def submit_chain(
@@ -97,8 +97,8 @@ def chain_of(run: RunDirectory) -> list[RunDirectory]:
     ids = run.record().chain
     if not ids:
         return [run]
-    found = [RunDirectory(run.path.parent / each) for each in ids]
-    return [each for each in found if each == run or (each.path / "request.json").is_file()]
+    segments = [RunDirectory(run.path.parent / segment_id) for segment_id in ids]
+    return [segment for segment in segments if segment == run or (segment.path / "request.json").is_file()]
 
 
 def dependency(run: RunDirectory) -> tuple[str, str] | None:
@@ -140,10 +140,10 @@ def is_complete(run: RunDirectory) -> bool:
 def speaking(run: RunDirectory) -> RunDirectory:
     """Return the segment that has the chain's latest numbers: the last one that started the program, else the first."""
     runs = chain_of(run)
-    for each in reversed(runs):
-        segment = segment_of(each)
-        if each.claim() is not None and (segment is None or not segment.skipped):
-            return each
+    for candidate in reversed(runs):
+        segment = segment_of(candidate)
+        if candidate.claim() is not None and (segment is None or not segment.skipped):
+            return candidate
     return runs[0]
 
 
@@ -151,4 +151,4 @@ def in_use(run: RunDirectory) -> bool:
     """Return whether a later segment may still need what lies in the run's folder."""
     if not (run.path / "segment").exists():
         return False
-    return any(read_final(each) is None for each in chain_of(run))
+    return any(read_final(segment) is None for segment in chain_of(run))

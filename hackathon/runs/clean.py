@@ -60,7 +60,7 @@ def candidates(
     snapshots of sealed runs (which cannot be run again then), as far as they are what was recorded.
     """
     moment = time.time() if now is None else now
-    found = [
+    candidates = [
         Candidate(path, "partial", disk_size(path))
         for folder in (project / "runs", project / FOLDER)
         for path in _partials(folder, moment)
@@ -68,14 +68,14 @@ def candidates(
     for run in find_runs(project / "runs"):
         if not run.owned() or chain.in_use(run):
             continue
-        whole = _whole_run(run, moment) if failed else None
-        if whole is not None:
-            found.append(Candidate(run.path, whole, disk_size(run.path), outputs=walk(run, None, None).files))
+        run_kind = _whole_run(run, moment) if failed else None
+        if run_kind is not None:
+            candidates.append(Candidate(run.path, run_kind, disk_size(run.path), outputs=walk(run, None, None).files))
         elif read_final(run) is not None:
-            found += _caches(run)
+            candidates += _caches(run)
             if sources:
-                found += _source(run)
-    return found
+                candidates += _source(run)
+    return candidates
 
 
 def output_candidates(run: RunDirectory) -> list[Candidate]:
@@ -103,14 +103,14 @@ def output_candidates(run: RunDirectory) -> list[Candidate]:
 def kept_outputs(project: Path, chosen: Sequence[Candidate]) -> list[KeptOutputs]:
     """Return what the programs of the user's sealed runs wrote and no candidate contains, the largest first."""
     going = {candidate.path for candidate in chosen}
-    kept = []
+    outputs_by_run = []
     for run in find_runs(project / "runs"):
         if run.path in going or not run.owned() or read_final(run) is None:
             continue
         outputs = outputs_of(run)
         if outputs.files:
-            kept.append(KeptOutputs(run, len(outputs.files), outputs.size))
-    return sorted(kept, key=lambda one: -one.size)
+            outputs_by_run.append(KeptOutputs(run, len(outputs.files), outputs.size))
+    return sorted(outputs_by_run, key=lambda entry: -entry.size)
 
 
 def remove(chosen: Sequence[Candidate], project: Path) -> int:
@@ -188,16 +188,16 @@ def _top(path: Path, folder: Path) -> Path:
     return folder / _plain(path).relative_to(folder).parts[0]
 
 
-def _keep_bill(run: Path, place: Path) -> None:
+def _keep_bill(run: Path, folder: Path) -> None:
     """Move what says how long the job held its nodes out of a run that goes: a budget is not freed by a clean-up.
 
     Moved, not copied, because a disk that is full is the reason to clean up; where not even that is possible, it goes.
     """
     with contextlib.suppress(OSError):
-        (place / "events").mkdir(parents=True, exist_ok=True)
+        (folder / "events").mkdir(parents=True, exist_ok=True)
         for name in ("request.json", "final.json", "events/job.jsonl"):
             if (run / name).is_file() and not (run / name).is_symlink():
-                (run / name).rename(place / name)
+                (run / name).rename(folder / name)
 
 
 def disk_size(path: Path) -> int:

@@ -104,31 +104,31 @@ def hand_on(request: "Request", script: "JobScript", folder: Path, *, runs_folde
     UnavailableError (disk full, quota).
     """
     folder = folder.absolute()
-    place = folder.resolve()
-    if place.exists() and not (place.is_dir() and next(place.iterdir(), None) is None):
+    destination = folder.resolve()
+    if destination.exists() and not (destination.is_dir() and next(destination.iterdir(), None) is None):
         raise RequestError("runs.hand_on_not_empty", folder=folder)
-    if place.is_relative_to(runs_folder.resolve()):
+    if destination.is_relative_to(runs_folder.resolve()):
         raise RequestError("runs.hand_on_in_runs", folder=folder, runs=runs_folder)
-    if place == Path.cwd():
+    if destination == Path.cwd():
         raise RequestError("runs.hand_on_here", folder=folder)
     source = snapshot.of_request(request, runs_folder)
-    partial = place.with_name(f"{PARTIAL}{place.name}-{os.getpid()}")
+    partial = destination.with_name(f"{PARTIAL}{destination.name}-{os.getpid()}")
     try:
-        writable_folder(place.parent)
-        modes = modes_below(place.parent)
+        writable_folder(destination.parent)
+        modes = modes_below(destination.parent)
         partial.mkdir(mode=0o700)
         try:
             _write_job(partial, source, request, _record(request), script, {}, modes)
             (partial / "jobs").mkdir()
-            for made in (partial / "jobs", partial):
-                made.chmod(modes[0])
-            partial.rename(place)
+            for path in (partial / "jobs", partial):
+                path.chmod(modes[0])
+            partial.rename(destination)
         except BaseException:
             with contextlib.suppress(OSError):
                 shutil.rmtree(partial)
             raise
     except OSError as error:
-        raise _failure(error, place.parent) from error
+        raise _failure(error, destination.parent) from error
     return source.warnings
 
 

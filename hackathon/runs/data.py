@@ -42,10 +42,10 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
     # what was begun from another address is not the beginning of this file
     mark = hashlib.sha256(entry.url.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     partial = records / f"{entry.name}.{mark}.part"
-    found = download(entry.url, partial, progress)
-    if entry.sha256 is not None and found != entry.sha256.lower():
+    digest = download(entry.url, partial, progress)
+    if entry.sha256 is not None and digest != entry.sha256.lower():
         partial.unlink()
-        raise RequestError("data.checksum", name=entry.name, url=entry.url, found=found, wanted=entry.sha256)
+        raise RequestError("data.checksum", name=entry.name, url=entry.url, found=digest, wanted=entry.sha256)
     target = folder / entry.name
     (records / f"{entry.name}.json").unlink(missing_ok=True)
     if entry.unpack == "none":
@@ -67,7 +67,7 @@ def fetch(entry: Data, folder: Path, progress: Progress = QUIET, *, again: bool 
         {"path": os.path.relpath(path, folder), "size": path.stat().st_size, "sha256": sha256(path)}
         for path in sorted(listed(target))
     ]
-    record = {**asdict(entry), "found_sha256": found, "fetched": time.time(), "files": files}
+    record = {**asdict(entry), "found_sha256": digest, "fetched": time.time(), "files": files}
     try:
         write_json(records / f"{entry.name}.json", record)
     except OSError as error:
@@ -84,23 +84,23 @@ def problems(entry: Data, folder: Path) -> list[tuple[str, str]]:
     """Return what is wrong with one entry as (message key, file): every file is read and hashed again."""
     if missing(folder, [asdict(entry)]):
         return [("data.is_missing", entry.name)]
-    found = []
-    for each in (record_of(folder, entry.name) or {})["files"]:
-        path = folder / str(each["path"])
+    findings = []
+    for file in (record_of(folder, entry.name) or {})["files"]:
+        path = folder / str(file["path"])
         if not path.is_file():
-            found.append(("data.file_missing", str(each["path"])))
-        elif path.stat().st_size != each["size"] or sha256(path) != each["sha256"]:
-            found.append(("data.file_changed", str(each["path"])))
-    return found
+            findings.append(("data.file_missing", str(file["path"])))
+        elif path.stat().st_size != file["size"] or sha256(path) != file["sha256"]:
+            findings.append(("data.file_changed", str(file["path"])))
+    return findings
 
 
 def size(entry: Data, folder: Path) -> int:
     """Return the bytes that an entry's files have, as recorded; 0 when it is not there."""
     record: dict[str, Any] = record_of(folder, entry.name) or {"files": []}
-    return sum(int(each["size"]) for each in record["files"])
+    return sum(int(file["size"]) for file in record["files"])
 
 
-def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str], None]) -> None:
+def stage(entries: list[Data], folder: Path, target: Path, report: Callable[[str], None]) -> None:
     """Copy entries to another folder, node-local disk in an interactive job; each by rename when it is whole.
 
     Raises UnavailableError when there is no room or it cannot be written.
@@ -121,7 +121,7 @@ def stage(entries: list[Data], folder: Path, target: Path, told: Callable[[str],
                 raise
             _away(target / entry.name)
             fresh.rename(target / entry.name)
-            told(entry.name)
+            report(entry.name)
     except OSError as error:
         raise UnavailableError("data.not_written", folder=target, what=error.strerror or error) from error
 

@@ -78,6 +78,6 @@ def finding(run: RunDirectory) -> str:
     """Return what a preflight found wrong, in the current language; empty when there is nothing."""
     value = read_json(run.path / FINDINGS)
     findings = value.get("findings") if isinstance(value, dict) else None
-    bad = [each for each in findings or () if isinstance(each, dict) and each.get("state") == "failed"]
-    texts = [f"{localized(each.get('title'))}: {localized(each.get('text'))}" for each in bad]
+    bad = [finding for finding in findings or () if isinstance(finding, dict) and finding.get("state") == "failed"]
+    texts = [f"{localized(finding.get('title'))}: {localized(finding.get('text'))}" for finding in bad]
     return texts[0] + (message("preflight.and_more", count=len(texts) - 1) if len(texts) > 1 else "") if texts else ""

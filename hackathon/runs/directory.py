@@ -304,9 +304,9 @@ def find_run(text: str, runs_folder: Path) -> RunDirectory:
 
     Raises RequestError: several runs (they are listed), or none (near names are offered).
     """
-    given = Path(text)
-    if os.sep in text and "\0" not in text and os.access(given / "request.json", os.R_OK):
-        return RunDirectory(given.absolute())
+    path = Path(text)
+    if os.sep in text and "\0" not in text and os.access(path / "request.json", os.R_OK):
+        return RunDirectory(path.absolute())
     return RunDirectory(runs_folder / pick(text, list_ids(runs_folder), "run", runs_folder))
 
 
@@ -319,8 +319,8 @@ def meant(text: str, names: Sequence[str]) -> list[str]:
     text = text.strip().rstrip("/")
     if not text or text in names:
         return [text] if text else []
-    whole = [name for name in names if f"-{text}-" in f"-{name}-"]
-    return whole or [name for name in names if len(text) >= SURE and text in name]
+    exact = [name for name in names if f"-{text}-" in f"-{name}-"]
+    return exact or [name for name in names if len(text) >= SURE and text in name]
 
 
 def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
@@ -329,11 +329,11 @@ def pick(text: str, names: Sequence[str], kind: str, folder: Path) -> str:
     Raises RequestError when it means several or none.
     """
     text = text.strip().rstrip("/")
-    found = meant(text, names)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise RequestError(f"runs.{kind}_ambiguous", text=text, count=len(found), names=_shown(found))
+    matches = meant(text, names)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise RequestError(f"runs.{kind}_ambiguous", text=text, count=len(matches), names=_shown(matches))
     near = [name for name in names if text and text in name][:3] or _near(text, names)
     if near:
         raise RequestError(f"runs.{kind}_unknown_near", text=text, names=_shown(near))

@@ -115,35 +115,37 @@ def _quoted(text: str) -> str:
 
 def _folder(cluster: "Cluster", runs: Path) -> Iterator[DoctorFinding]:
     """The folder of runs: writable, seen from compute nodes, not full, its server's clock right."""
-    there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
-    probe = there / f".hackathon-doctor-{os.getpid()}"
+    existing = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
+    probe = existing / f".hackathon-doctor-{os.getpid()}"
     before = time.time()
     try:
         probe.write_bytes(b"x")
         skew = probe.stat().st_mtime - (before + time.time()) / 2
         probe.unlink()
     except OSError as error:
-        yield _finding("folder", BAD, "folder_bad", remedy="folder_remedy", folder=there, what=error.strerror or error)
+        yield _finding(
+            "folder", BAD, "folder_bad", remedy="folder_remedy", folder=existing, what=error.strerror or error
+        )
         return
-    yield _finding("folder", GOOD, "folder_is", folder=there)
-    seen = [os.path.realpath(folder) for folder in cluster.visible_from_nodes]
-    place = os.path.realpath(there)
-    if seen and not any(os.path.commonpath([place, folder]) == folder for folder in seen):
-        yield _finding("folder", BAD, "not_visible", remedy="not_visible_remedy", folder=place,
+    yield _finding("folder", GOOD, "folder_is", folder=existing)
+    visible = [os.path.realpath(folder) for folder in cluster.visible_from_nodes]
+    real = os.path.realpath(existing)
+    if visible and not any(os.path.commonpath([real, folder]) == folder for folder in visible):
+        yield _finding("folder", BAD, "not_visible", remedy="not_visible_remedy", folder=real,
                        seen=", ".join(cluster.visible_from_nodes))  # fmt: skip
     if abs(skew) > SKEW:
         yield _finding("clock", WARNING, "clock_off", remedy="clock_remedy", seconds=f"{skew:+.0f}")
     else:
         yield _finding("clock", GOOD, "clock_is", seconds=f"{skew:+.1f}")
-    usage = shutil.disk_usage(there)
+    usage = shutil.disk_usage(existing)
     level = GOOD if usage.free > LITTLE_SPACE else WARNING
     yield _finding("space", level, "space_is", free=format_size(usage.free), total=format_size(usage.total))
 
 
 def _quota(runs: Path) -> Iterator[DoctorFinding]:
     """What `lfs quota` (Lustre) or `quota` says about the user, where they are installed and quotas are on."""
-    there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
-    for argv in (["lfs", "quota", "-hq", "-u", str(os.getuid()), str(there)], ["quota", "-sw"]):
+    existing = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
+    for argv in (["lfs", "quota", "-hq", "-u", str(os.getuid()), str(existing)], ["quota", "-sw"]):
         if shutil.which(argv[0]) is None:
             continue
         try:
@@ -160,11 +162,11 @@ def _quota(runs: Path) -> Iterator[DoctorFinding]:
 
 def _gpu(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """The GPU driver of this machine; a login node often has none, which says nothing about the compute nodes."""
-    wanted = cluster.node.gpus
+    gpus = cluster.node.gpus
     if shutil.which("nvidia-smi") is None:
-        if wanted not in (0, "auto"):
+        if gpus not in (0, "auto"):
             level = WARNING if known_dialect(cluster).this_machine else GOOD
-            yield _finding("gpu", level, "gpu_none_here", gpus=wanted)
+            yield _finding("gpu", level, "gpu_none_here", gpus=gpus)
         return
     argv = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
@@ -183,14 +185,14 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
     """Launchers and starters that this machine should have; on other machines modules may bring them."""
     needs = {"torchrun": "torchrun", "mpirun": "mpirun", "srun": "srun"}
     starters = {"ssh": "ssh", "pbs_tmrsh": "pbs_tmrsh", "pjrsh": "pjrsh"}
-    wanted = [needs[name] for name in cluster.launchers if name in needs]
+    programs = [needs[name] for name in cluster.launchers if name in needs]
     if cluster.starter in starters:
-        wanted.append(starters[cluster.starter])
-    missing = [name for name in dict.fromkeys(wanted) if shutil.which(name) is None]
+        programs.append(starters[cluster.starter])
+    missing = [name for name in dict.fromkeys(programs) if shutil.which(name) is None]
     if missing:
         yield _finding("programs", WARNING, "programs_missing", remedy="programs_remedy", missing=", ".join(missing))
-    elif wanted:
-        yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(wanted)))
+    elif programs:
+        yield _finding("programs", GOOD, "programs_are", there=", ".join(dict.fromkeys(programs)))
 
 
 def start_on_nodes(
@@ -219,9 +221,9 @@ def start_on_nodes(
     launchers = [name for name in cluster.launchers or ALL_LAUNCHERS if name not in ("torchrun", "local")]
     launcher = options.launcher or ("local" if one_node or not launchers else launchers[0])
     nodes = options.nodes or (None if options.processes else 1 if one_node else 2)
-    wanted = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
+    trial_options = replace(options, nodes=nodes, launcher=launcher, walltime=options.walltime or 300, parameters={})
     sources = Sources(
-        cluster=cluster, options=wanted, project=Project(name="doctor", command="hostname", team=team), runs=runs
+        cluster=cluster, options=trial_options, project=Project(name="doctor", command="hostname", team=team), runs=runs
     )
     request = resolve(sources)
     check(request, cluster, None, runs)

@@ -25,12 +25,12 @@ def job_events(run: Path) -> Iterator[dict[str, Any]]:
 
 def rank_events(run: Path) -> dict[int, list[dict[str, Any]]]:
     """Return rank → its events; files with other names and torn lines are passed over."""
-    found = {}
+    by_rank = {}
     for path in (guarded(run) / "events").glob("rank-*.jsonl"):
         number = path.stem.removeprefix("rank-")
         if number.isascii() and number.isdigit():
-            found[int(number)] = list(read_lines(path))
-    return dict(sorted(found.items()))
+            by_rank[int(number)] = list(read_lines(path))
+    return dict(sorted(by_rank.items()))
 
 
 def hosts(run: Path, attempt: int) -> tuple[str, ...]:
@@ -55,23 +55,25 @@ def first_failure(run: Path, attempt: int) -> Failure | None:
     shell, or its node. It comes with its `started` event and the exit code None. None when no rank failed.
     """
     by_itself: list[Failure] = []
-    told: list[Failure] = []
+    ended_on_order: list[Failure] = []
     vanished: list[Failure] = []
     for rank, events in rank_events(run).items():
         kinds = {text_of(event.get("event")): event for event in events if event.get("attempt", 1) == attempt}
         ended = kinds.get("ended")
         if ended is not None and ended.get("exit_code"):
-            (told if "told" in kinds else by_itself).append((rank, ended))
+            (ended_on_order if "told" in kinds else by_itself).append((rank, ended))
         elif ended is None and "started" in kinds and "told" not in kinds:
             vanished.append((rank, {**kinds["started"], "exit_code": None, "signal": None}))
     if by_itself:
         first = min(by_itself, key=_moment)
         # others may see the end of a killed rank before its own shell does
-        killed = [each for each in by_itself if each[1].get("signal") == KILL]
-        return min((each for each in killed if _moment(each) - _moment(first) < AT_ONCE), key=_moment, default=first)
-    if told and vanished:
+        killed = [failure for failure in by_itself if failure[1].get("signal") == KILL]
+        return min(
+            (failure for failure in killed if _moment(failure) - _moment(first) < AT_ONCE), key=_moment, default=first
+        )
+    if ended_on_order and vanished:
         return vanished[0]
-    return min(told, key=_moment, default=None)
+    return min(ended_on_order, key=_moment, default=None)
 
 
 def _moment(entry: Failure) -> float:

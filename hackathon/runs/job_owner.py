@@ -32,13 +32,13 @@ _SHORTEST = 8
 
 def whose(run: RunDirectory, job: JobState) -> str:
     """Return one of the words above for what the scheduler says about the job that a run's files name."""
-    told = belongs(job, run.path.stat().st_uid)
-    if told is False:
+    own = belongs(job, run.path.stat().st_uid)
+    if own is False:
         return OTHER_OWNER
     named = is_named(run, job.name)
     if named is False:
-        return OTHER_RUN if _OURS.search(job.name) else RENAMED if told else UNTOLD
-    return OWN if told else UNTOLD
+        return OTHER_RUN if _OURS.search(job.name) else RENAMED if own else UNTOLD
+    return OWN if own else UNTOLD
 
 
 def whose_charge(run: RunDirectory, charge: Charge) -> tuple[str, str]:
@@ -86,14 +86,14 @@ def belongs(job: JobState, uid: int) -> bool | None:
         return None
 
 
-def is_named(run: RunDirectory, shown: str) -> bool | None:
+def is_named(run: RunDirectory, job_name: str) -> bool | None:
     """Return whether a name is one that the run's job has, None where there is none.
 
     A run that was renamed has the name that it was submitted with, an adopted one that of the job at that time.
     """
-    if not shown:
+    if not job_name:
         return None
     _, submitted = run.submitting()
     adopted = mapping_of(run.client("adopted").get("job"))
-    known = {run.job_name, text_of(submitted.get("name")), text_of(adopted.get("name"))} - {""}
-    return any(name in shown or (len(shown) >= _SHORTEST and name.startswith(shown)) for name in known)
+    names = {run.job_name, text_of(submitted.get("name")), text_of(adopted.get("name"))} - {""}
+    return any(name in job_name or (len(job_name) >= _SHORTEST and name.startswith(job_name)) for name in names)

@@ -35,12 +35,12 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
     """
     record = run.record()
     adopted = record.adopted
-    seen: Mapping[str, Any] = {} if state.state == SUCCEEDED and adopted is None else memory or run.client("seen")
-    if adopted is not None and not seen and adopted.job:
-        seen = {**adopted.job, "t": adopted.t}
-        known = job_state(seen)
-        if not state.sealed and known is not None and known.state not in OPEN_STATES:
-            state = replace(state, state=SUCCEEDED, t_started=known.start, t_ended=known.end)
+    answer: Mapping[str, Any] = {} if state.state == SUCCEEDED and adopted is None else memory or run.client("seen")
+    if adopted is not None and not answer and adopted.job:
+        answer = {**adopted.job, "t": adopted.t}
+        job = job_state(answer)
+        if not state.sealed and job is not None and job.state not in OPEN_STATES:
+            state = replace(state, state=SUCCEEDED, t_started=job.start, t_ended=job.end)
     nodes, gpus, odd = _size(record, state)
     if record.inside_allocation:
         nodes = gpus = 0  # the allocation is what is held and paid for
@@ -63,9 +63,9 @@ def use_by(run: RunDirectory, state: RunStatus, memory: Mapping[str, Any] | None
         state=state.state,
         sealed=state.sealed,
         attempts=attempts,
-        said=_said(seen, state),
-        missed=_missed(seen, state, attempts[-1][0]) if attempts else None,
-        waiting=state.state in (QUEUED, HELD) and not run.client("cancelled") and "absent_since" not in seen,
+        said=_said(answer, state),
+        missed=_missed(answer, state, attempts[-1][0]) if attempts else None,
+        waiting=state.state in (QUEUED, HELD) and not run.client("cancelled") and "absent_since" not in answer,
         size_odd=odd,
     )
 
@@ -78,14 +78,14 @@ def with_account(use: RunUse, run: RunDirectory, account: JobAccounting) -> RunU
     have adopted the job of another one. Raises OSError when the run is gone.
     """
     foreign = NOT_THE_RUNS - {OTHER_RUN} if use.adopted else NOT_THE_RUNS
-    judged = [(each, *whose_charge(run, each)) for each in account.charges]
+    judged = [(charge, *whose_charge(run, charge)) for charge in account.charges]
     if not use.adopted:
-        judged = [(each, word, shown) for each, word, shown in judged
-                  if word in (OWN, UNTOLD) or each.end is None or each.end > use.created - OVER]  # fmt: skip
-    charges = tuple(each for each, word, _ in judged if word not in foreign)
-    known = use.closed and all(each.end is not None for each in charges)
-    doubts = [(word, shown) for _, word, shown in judged if word == UNTOLD or not charges]
-    use = replace(use, asked=known, doubt=doubts[0] if doubts else None)
+        judged = [(charge, word, owner) for charge, word, owner in judged
+                  if word in (OWN, UNTOLD) or charge.end is None or charge.end > use.created - OVER]  # fmt: skip
+    charges = tuple(charge for charge, word, _ in judged if word not in foreign)
+    closed = use.closed and all(charge.end is not None for charge in charges)
+    doubts = [(word, owner) for _, word, owner in judged if word == UNTOLD or not charges]
+    use = replace(use, asked=closed, doubt=doubts[0] if doubts else None)
     if account.charges and not charges:
         return use
     return replace(use, account=JobAccounting(charges, account.whole))
@@ -103,8 +103,8 @@ def with_missed_of(use: RunUse, before: RunUse) -> RunUse:
 
     Who may not write in a run keeps that in the index.
     """
-    known = before.state == LOST and before.missed is not None and before.attempts == use.attempts
-    return replace(use, state=LOST, missed=before.missed) if known and use.state == RUNNING else use
+    missed_before = before.state == LOST and before.missed is not None and before.attempts == use.attempts
+    return replace(use, state=LOST, missed=before.missed) if missed_before and use.state == RUNNING else use
 
 
 def _open_state(run: RunDirectory, now: float) -> RunStatus:
@@ -120,43 +120,43 @@ def _open_state(run: RunDirectory, now: float) -> RunStatus:
 
 def _attempts(run: RunDirectory, state: RunStatus) -> tuple[tuple[float, float | None], ...]:
     """Return (started, ended) of every attempt, the latest one as the state has it; none of a job that never began."""
-    told = [] if state.sealed and state.attempt == 1 else _in_events(run)
-    started = moment_of(state.t_started) or (told[-1][0] if told else None)
+    attempts = [] if state.sealed and state.attempt == 1 else _in_events(run)
+    started = moment_of(state.t_started) or (attempts[-1][0] if attempts else None)
     if started is None:
         return ()
-    ended = (moment_of(state.t_ended) if state.state in ENDED else None) or (told[-1][1] if told else None)
-    return (*told[:-1], (started, ended))
+    ended = (moment_of(state.t_ended) if state.state in ENDED else None) or (attempts[-1][1] if attempts else None)
+    return (*attempts[:-1], (started, ended))
 
 
 def _in_events(run: RunDirectory) -> list[tuple[float, float | None]]:
     """Return (started, ended) of every attempt in the job's events, in their order."""
-    found: dict[int, tuple[float, float | None]] = {}
+    attempts: dict[int, tuple[float, float | None]] = {}
     for event in job_events(run.path):
         kind, attempt, moment = event.get("event"), whole(event.get("attempt", 1)), moment_of(event.get("t"))
         if attempt is None or moment is None:
             continue
         if kind == "started":
-            found[attempt] = (moment, None)
-        elif kind == "ended" and attempt in found:
-            found[attempt] = (found[attempt][0], moment)
-    return [found[number] for number in sorted(found)]
+            attempts[attempt] = (moment, None)
+        elif kind == "ended" and attempt in attempts:
+            attempts[attempt] = (attempts[attempt][0], moment)
+    return [attempts[number] for number in sorted(attempts)]
 
 
-def _said(seen: Mapping[str, Any], state: RunStatus) -> tuple[float, float] | None:
+def _said(answer: Mapping[str, Any], state: RunStatus) -> tuple[float, float] | None:
     """Return start and end of the latest attempt in the scheduler's words, where it was asked after the end."""
-    job = job_state(dict(seen))
+    job = job_state(dict(answer))
     if job is None or job.state in OPEN_STATES or state.state not in ENDED:
         return None
-    if "attempt" in seen and whole(seen["attempt"]) != state.attempt:
+    if "attempt" in answer and whole(answer["attempt"]) != state.attempt:
         return None
     start, end = moment_of(job.start), moment_of(job.end)
     return (start, end) if start is not None and end is not None and end >= start else None
 
 
-def _missed(seen: Mapping[str, Any], state: RunStatus, started: float) -> float | None:
-    again = seen.get("since") if state.state in (QUEUED, HELD) else None
-    moments = (finite(seen.get("absent_since")), finite(again))
-    return min((each for each in moments if each is not None and each >= started), default=None)
+def _missed(answer: Mapping[str, Any], state: RunStatus, started: float) -> float | None:
+    again = answer.get("since") if state.state in (QUEUED, HELD) else None
+    moments = (finite(answer.get("absent_since")), finite(again))
+    return min((moment for moment in moments if moment is not None and moment >= started), default=None)
 
 
 def _size(record: RunRecord, state: RunStatus) -> tuple[int, int, bool]:

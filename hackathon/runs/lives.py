@@ -165,15 +165,15 @@ class RunUse:
         else:
             # nobody saw the end: it came before the scheduler missed the job or had it in the queue again, and its
             # walltime
-            limits = [each for each in (self.missed, now) if each is not None and each >= started]
+            limits = [limit for limit in (self.missed, now) if limit is not None and limit >= started]
             add(started, min([*limits, started + self.walltime] if self.walltime else limits, default=started), LIMIT)
             state = "" if self.state in ENDED else NO_END
         return Held(tuple(lives), state, self.waiting, odd)
 
     def _by_account(self, account: JobAccounting, by_markers: Held, now: float) -> Held:
         """Return the lives by the account; those that it no longer has stay as the markers have them."""
-        charges, known = account.charges, by_markers.lives
-        lives = [] if account.whole else list(known[: -len(charges)] if charges else known)
+        charges, before = account.charges, by_markers.lives
+        lives = [] if account.whole else list(before[: -len(charges)] if charges else before)
         going = False
         for charge in charges:
             end = charge.end
@@ -185,7 +185,7 @@ class RunUse:
                 seconds = max(0.0, end - charge.start) if charge.seconds is None else charge.seconds
             nodes = self.nodes if charge.nodes is None else charge.nodes
             lives.append(Life(charge.start, max(end, charge.start), seconds, nodes, charge.gpus, SCHEDULER))
-        state = GOING if going else "" if charges or not known else by_markers.state
+        state = GOING if going else "" if charges or not before else by_markers.state
         return Held(tuple(lives), state, by_markers.waiting and not charges, "")
 
 
@@ -214,40 +214,40 @@ def counted_twice(uses: Iterable[tuple[str, RunUse]]) -> dict[str, str]:
     for key, use in uses:
         if use.job_id and (use.doubt is None or use.doubt[0] not in NOT_THE_RUNS):
             jobs.setdefault((use.scheduler, use.cluster, use.job_id), []).append((key, use))
-    found: dict[str, str] = {}
+    doubles: dict[str, str] = {}
     for same in jobs.values():
         counted: list[tuple[str, RunUse]] = []
-        for key, use in sorted(same, key=lambda each: (each[1].adopted, each[1].created, each[0])):
+        for key, use in sorted(same, key=lambda entry: (entry[1].adopted, entry[1].created, entry[0])):
             first = next((other for other, its in counted if use.adopted or _is_same(its, use)), None)
             if first is None:
                 counted.append((key, use))
             else:
-                found[key] = first.rpartition("//")[2]
-    return found
+                doubles[key] = first.rpartition("//")[2]
+    return doubles
 
 
-def _is_same(one: RunUse, other: RunUse) -> bool:
+def _is_same(use: RunUse, other: RunUse) -> bool:
     """Return whether two runs that name one job are of one account and held nodes at the same time."""
     spans = [(begin, math.inf if end is None else end) for begin, end in _spans(other)]
-    return one.user == other.user and any(
+    return use.user == other.user and any(
         begin < until and since < (math.inf if end is None else end)
-        for begin, end in _spans(one)
+        for begin, end in _spans(use)
         for since, until in spans
     )
 
 
 def _spans(use: RunUse) -> Sequence[tuple[float, float | None]]:
     charges = use.account.charges if use.account is not None else ()
-    return [(each.start, each.end) for each in charges] or use.attempts
+    return [(charge.start, charge.end) for charge in charges] or use.attempts
 
 
 def scheduled(uses: Sequence[RunUse]) -> dict[tuple[str, str], list[int]]:
     """Return (scheduler, cluster) → positions of the runs whose jobs a scheduler can be asked about."""
-    found: dict[tuple[str, str], list[int]] = {}
+    positions: dict[tuple[str, str], list[int]] = {}
     for position, use in enumerate(uses):
         if use.job_id and use.scheduler and not use.job_id.startswith("by-hand."):
-            found.setdefault((use.scheduler, use.cluster), []).append(position)
-    return found
+            positions.setdefault((use.scheduler, use.cluster), []).append(position)
+    return positions
 
 
 def _latest(begin: float, after: float, walltime: int) -> float:

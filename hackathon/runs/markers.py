@@ -80,22 +80,22 @@ def read_markers(run: RunDirectory) -> Markers:
 
 def _from_events(run: Path) -> dict[str, Any]:
     """Return the latest attempt's part of the markers. `ended` of an attempt is void once a later one began."""
-    found: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     for event in job_events(run):
         kind, attempt = event.get("event"), whole(event.get("attempt", 1))
         if attempt is None:
             continue
-        if kind == "started" and attempt >= found.get("attempt", 1):
-            found = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
-            found["deadline"] = number(event.get("deadline"))
-        elif kind == "ended" and attempt == found.get("attempt", 1):
-            found |= {
+        if kind == "started" and attempt >= facts.get("attempt", 1):
+            facts = {"attempt": attempt, "started": number(event.get("t")), "host": event.get("host")}
+            facts["deadline"] = number(event.get("deadline"))
+        elif kind == "ended" and attempt == facts.get("attempt", 1):
+            facts |= {
                 "attempt": attempt,
                 "ended": number(event.get("t")) or 0.0,
                 "exit_code": whole(event.get("exit_code")),
                 "signal": whole(event.get("signal")),
             }
-    return found
+    return facts
 
 
 def read_final(run: RunDirectory) -> dict[str, Any] | None:

@@ -22,15 +22,15 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
     from hackathon.jobs.parameters import choose_values, option_words
 
     recipe, folder = load_recipe(RECIPE, [path.parent for path in sources.template_folders])
-    known: dict[str, str] = {}
+    machine: dict[str, str] = {}
     gpus = request.gpus_wanted
     if gpus:
-        known["gpus"] = str(gpus)
+        machine["gpus"] = str(gpus)
     if sources.cluster.node.network and request.nodes > 1:
-        known["network"] = sources.cluster.node.network
-    values = choose_values(recipe.parameters, [(f"cluster {request.cluster}", known)])
+        machine["network"] = sources.cluster.node.network
+    values = choose_values(recipe.parameters, [(f"cluster {request.cluster}", machine)])
     walltime = min(WALLTIME, request.walltime)
-    made = replace(
+    request_of_preflight = replace(
         request,
         name=recipe.name,
         recipe=recipe.name,
@@ -50,7 +50,7 @@ def preflight_request(request: "Request", sources: "Sources") -> "Request":
         shared={name: str(path) for name, path in shared_files(recipe, folder).items()},
         in_place=False,
         exclude=(),
-        origins={**request.origins, **{f"parameters.{name}": where for name, where in values.origins.items()}},
+        origins={**request.origins, **{f"parameters.{name}": origin for name, origin in values.origins.items()}},
     )
-    check(made, sources.cluster, recipe)
-    return made
+    check(request_of_preflight, sources.cluster, recipe)
+    return request_of_preflight

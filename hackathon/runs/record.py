@@ -171,7 +171,7 @@ class RunRecord:
     @property
     def origins(self) -> dict[str, str]:
         """Field or `parameters.NAME` → where its value came from; made when asked for, for it is long."""
-        return {name: text_of(each) for name, each in mapping_of(self.raw.get("origins")).items()}
+        return {name: text_of(origin) for name, origin in mapping_of(self.raw.get("origins")).items()}
 
     @property
     def inside_allocation(self) -> bool:
@@ -202,58 +202,58 @@ def read_record(run: Path, read: Callable[[str], object], *, in_project: bool = 
     """
     request = read("request.json")
     newer = newer_version(request)
-    found = {} if newer else mapping_of(request)
-    made = mapping_of(read("client/created.json"))
-    adopted = {} if found.get("launcher") else mapping_of(read("client/adopted.json"))  # such a job has no launcher
+    values = {} if newer else mapping_of(request)
+    created = mapping_of(read("client/created.json"))
+    adopted = {} if values.get("launcher") else mapping_of(read("client/adopted.json"))  # such a job has no launcher
     project = _project_of(str(run)) if in_project else ""
-    measured = measured_by(project, str(run), found)
+    measured = measured_by(project, str(run), values)
     return RunRecord(
         id=run.name,
         path=run,
         readable=isinstance(request, dict) and not newer,
         newer=newer,
-        name=text_of(found.get("name")),
-        recipe=text_of(found.get("recipe")),
-        framework=text_of(found.get("framework")),
-        team=text_of(found.get("team")),
-        cluster=text_of(found.get("cluster")),
-        scheduler=text_of(found.get("scheduler")),
-        queue=text_of(found.get("queue")),
-        group=text_of(found.get("group")),
-        reservation=text_of(found.get("reservation")),
-        nodes=count_of(found.get("nodes")),
-        processes=count_of(found.get("processes")),
-        processes_per_node=count_of(found.get("processes_per_node")),
-        threads=count_of(found.get("threads")),
-        gpus_per_node=count_of(found.get("gpus_per_node")),
-        gpus_per_process=count_of(found.get("gpus_per_process")) or 1,
-        walltime=count_of(found.get("walltime")),
-        launcher=text_of(found.get("launcher")),
-        starter=text_of(found.get("starter")),
-        mpi=text_of(found.get("mpi")),
-        dialect=mapping_of(found.get("dialect")),
-        mode=mode if (mode := found.get("mode")) in ("weak", "strong") else "",
-        command=texts_of(found.get("command")),
-        parameters=mapping_of(found.get("parameters")),
+        name=text_of(values.get("name")),
+        recipe=text_of(values.get("recipe")),
+        framework=text_of(values.get("framework")),
+        team=text_of(values.get("team")),
+        cluster=text_of(values.get("cluster")),
+        scheduler=text_of(values.get("scheduler")),
+        queue=text_of(values.get("queue")),
+        group=text_of(values.get("group")),
+        reservation=text_of(values.get("reservation")),
+        nodes=count_of(values.get("nodes")),
+        processes=count_of(values.get("processes")),
+        processes_per_node=count_of(values.get("processes_per_node")),
+        threads=count_of(values.get("threads")),
+        gpus_per_node=count_of(values.get("gpus_per_node")),
+        gpus_per_process=count_of(values.get("gpus_per_process")) or 1,
+        walltime=count_of(values.get("walltime")),
+        launcher=text_of(values.get("launcher")),
+        starter=text_of(values.get("starter")),
+        mpi=text_of(values.get("mpi")),
+        dialect=mapping_of(values.get("dialect")),
+        mode=mode if (mode := values.get("mode")) in ("weak", "strong") else "",
+        command=texts_of(values.get("command")),
+        parameters=mapping_of(values.get("parameters")),
         metric=measured.metric,
         metrics=measured.metrics,
         metrics_from=measured.origin,
-        check=RecordedCheck.from_json(found.get("check")),
-        data=tuple(each for each in listed(found.get("data")) if isinstance(each, dict)),
-        python_environment=mapping_of(found.get("python_environment")),
-        source=source if isinstance(source := found.get("source"), str) else "",
-        in_place=bool(found.get("in_place")),
-        note=note if isinstance(note := found.get("note"), str) else "",
-        tags=tuple(text_of(each) for each in listed(found.get("tags"))[:MOST_TAGS]),
-        parent=text_of(found.get("parent")),
-        study=_point(found.get("study")),
-        chain=texts_of(found.get("chain")),
-        toolkit_version=text_of(made.get("toolkit_version")) or text_of(found.get("toolkit_version")),
-        created=moment_of(made.get("t")) or moment_of(stamp(run.name)) or 0.0,
-        user=text_of(made.get("user")),
-        host=text_of(made.get("host")),
+        check=RecordedCheck.from_json(values.get("check")),
+        data=tuple(entry for entry in listed(values.get("data")) if isinstance(entry, dict)),
+        python_environment=mapping_of(values.get("python_environment")),
+        source=source if isinstance(source := values.get("source"), str) else "",
+        in_place=bool(values.get("in_place")),
+        note=note if isinstance(note := values.get("note"), str) else "",
+        tags=tuple(text_of(tag) for tag in listed(values.get("tags"))[:MOST_TAGS]),
+        parent=text_of(values.get("parent")),
+        study=_point(values.get("study")),
+        chain=texts_of(values.get("chain")),
+        toolkit_version=text_of(created.get("toolkit_version")) or text_of(values.get("toolkit_version")),
+        created=moment_of(created.get("t")) or moment_of(stamp(run.name)) or 0.0,
+        user=text_of(created.get("user")),
+        host=text_of(created.get("host")),
         adopted=_adopted(adopted),
-        raw=found,
+        raw=values,
     )
 
 
@@ -264,12 +264,12 @@ def _project_of(run: str) -> str:
 
 
 def _point(value: object) -> StudyPoint | None:
-    known = mapping_of(value)
-    identifier = text_of(known.get("id"))
+    point = mapping_of(value)
+    identifier = text_of(point.get("id"))
     if not identifier:
         return None
-    processes, repeat = count_of(known.get("processes")), count_of(known.get("repeat"))
-    return StudyPoint(identifier, processes, repeat, text_of(known.get("key")), settings_in(known))
+    processes, repeat = count_of(point.get("processes")), count_of(point.get("repeat"))
+    return StudyPoint(identifier, processes, repeat, text_of(point.get("key")), settings_in(point))
 
 
 def _adopted(fact: Mapping[str, Any]) -> Adopted | None:

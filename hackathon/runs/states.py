@@ -89,8 +89,8 @@ class RunStatus:
             f"runs.cause_{self.cause}",
             "runs.first_rank_signal" if self.first_signal else "runs.first_rank_exit",
         )
-        known = self.cause and lookup(key) is not None
-        cause = tell(key, exit_code=self.exit_code, signal=self.signal) if known else self.cause
+        has_text = self.cause and lookup(key) is not None
+        cause = tell(key, exit_code=self.exit_code, signal=self.signal) if has_text else self.cause
         first: Told | str = ""
         if self.first_rank is not None:
             first = tell(
@@ -99,7 +99,7 @@ class RunStatus:
             )  # fmt: skip
         if first and self.cause == "exit" and self.first_exit_code == self.exit_code:
             cause = ""  # the launcher hands the rank's own code on
-        return tuple(each for each in (cause, first, self.reason) if each)
+        return tuple(reason for reason in (cause, first, self.reason) if reason)
 
     @property
     def explanation(self) -> str:
@@ -110,8 +110,10 @@ class RunStatus:
     def beside_state(self) -> str:
         """The explanation for a line that shows the state, too: without what only says the same in other words."""
         repeated = self.reason in (lookup(f"local.reason_{self.cause}") or ())  # in either language
-        said = self.state == CANCELLED and self.cause == "cancelled"
-        return replace(self, cause="" if said else self.cause, reason="" if repeated else self.reason).explanation
+        repeats_state = self.state == CANCELLED and self.cause == "cancelled"
+        return replace(
+            self, cause="" if repeats_state else self.cause, reason="" if repeated else self.reason
+        ).explanation
 
     def to_json(self) -> dict[str, Any]:
         """Return the status as JSON values."""
@@ -123,10 +125,10 @@ class RunStatus:
 
         So are those of another kind than they should be: somebody, or a program, wrote into the file.
         """
-        kept = {name: value for name, value in final.items() if name in _SEALED and _fits(name, value)}
-        hosts = kept.get("hosts")
-        kept["hosts"] = tuple(host for host in hosts if isinstance(host, str)) if isinstance(hosts, list) else ()
-        return cls(run_id=run_id, **{"state": LOST, **kept, "sealed": True, "settled": True})
+        sealed = {name: value for name, value in final.items() if name in _SEALED and _fits(name, value)}
+        hosts = sealed.get("hosts")
+        sealed["hosts"] = tuple(host for host in hosts if isinstance(host, str)) if isinstance(hosts, list) else ()
+        return cls(run_id=run_id, **{"state": LOST, **sealed, "sealed": True, "settled": True})
 
 
 _SEALED = frozenset(entry.name for entry in fields(RunStatus)) - {
@@ -150,56 +152,57 @@ def _fits(name: str, value: object) -> bool:
     return finite(value) is not None if name.startswith("t_") else isinstance(value, str)
 
 
-def decide(markers: Markers, seen: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:
+def decide(markers: Markers, job: JobState | None, *, lost: bool = False, run_id: str = "") -> RunStatus:
     """Return the state of a run that is not sealed.
 
-    `seen` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
+    `job` is what the scheduler says about its job now, or said last; None when it says nothing. `lost`: it did not
     know the job in two good answers, newer than the submission, at least 60 s apart, and the markers were read again.
     """
-    made = RunStatus(
+    status = RunStatus(
         run_id=run_id,
         state=CREATED,
-        raw=seen.raw if seen else "",
-        reason=seen.reason if seen else "",
+        raw=job.raw if job else "",
+        reason=job.reason if job else "",
         job_id=markers.job_id,
         attempt=markers.attempt,
         t_created=markers.created,
         t_submitted=markers.submitted or markers.submitting,
-        t_started=markers.started or (seen.start if seen and seen.started is not False else None),
+        t_started=markers.started or (job.start if job and job.started is not False else None),
         t_ended=markers.ended,
-        hosts=(seen.hosts if seen else ()) or ((markers.host,) if markers.host else ()),
+        hosts=(job.hosts if job else ()) or ((markers.host,) if markers.host else ()),
     )
     if markers.ended is not None:
-        return _ended(made, markers, seen)
+        return _ended(status, markers, job)
     if markers.job_id is None:
-        return _not_submitted(made, markers)
-    if seen is None:
-        return _unseen(made, markers, lost)
-    if seen.state in base.OPEN_STATES:
-        return _open(made, markers, seen)
-    return _finished(made, markers, seen)
+        return _not_submitted(status, markers)
+    if job is None:
+        return _unseen(status, markers, lost)
+    if job.state in base.OPEN_STATES:
+        return _open(status, markers, job)
+    return _finished(status, markers, job)
 
 
-def _ended(made: RunStatus, markers: Markers, seen: JobState | None) -> RunStatus:
+def _ended(status: RunStatus, markers: Markers, job: JobState | None) -> RunStatus:
     """The job script said that it ended: with 0 that is all; else the scheduler knows causes that it does not."""
-    made = replace(made, exit_code=markers.exit_code, signal=markers.signal)
+    status = replace(status, exit_code=markers.exit_code, signal=markers.signal)
     if markers.exit_code == 0:
-        return replace(made, state=SUCCEEDED, settled=True)
-    if seen is not None and seen.state in _CAUSES:
-        state, cause = _CAUSES[seen.state]
-        return replace(made, state=state, cause=cause, settled=True)
-    if seen is not None and seen.state in (base.QUEUED, base.HELD):
-        return _open(replace(made, exit_code=None, signal=None, t_ended=None), markers, seen)  # it was queued again
-    known = seen is not None and seen.state not in base.OPEN_STATES
-    if markers.signal == _SIGXCPU and _at_deadline(markers) and (seen is None or seen.state == base.FINISHED):
-        return replace(made, state=TIMEOUT, cause="walltime", settled=known)  # the scheduler gives no cause
-    told = markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM  # the script itself, or its ranks alone
-    if seen is not None and seen.state in (base.RUNNING, base.ENDING) and told:
+        return replace(status, state=SUCCEEDED, settled=True)
+    if job is not None and job.state in _CAUSES:
+        state, cause = _CAUSES[job.state]
+        return replace(status, state=state, cause=cause, settled=True)
+    if job is not None and job.state in (base.QUEUED, base.HELD):
+        return _open(replace(status, exit_code=None, signal=None, t_ended=None), markers, job)  # it was queued again
+    settled = job is not None and job.state not in base.OPEN_STATES
+    if markers.signal == _SIGXCPU and _at_deadline(markers) and (job is None or job.state == base.FINISHED):
+        return replace(status, state=TIMEOUT, cause="walltime", settled=settled)  # the scheduler gives no cause
+    # the script itself, or its ranks alone
+    terminated = markers.signal == SIGTERM or markers.exit_code == 128 + SIGTERM
+    if job is not None and job.state in (base.RUNNING, base.ENDING) and terminated:
         # a time limit or a cancellation, say: the scheduler tells which in a few seconds
-        return replace(made, state=ENDING, exit_code=None, signal=None)
-    if _told_to_end(markers) and (seen is None or seen.state == base.FINISHED):
-        return replace(made, state=CANCELLED, cause="cancelled", settled=known)
-    return replace(made, state=FAILED, cause="signal" if markers.signal else "exit", settled=known)
+        return replace(status, state=ENDING, exit_code=None, signal=None)
+    if _told_to_end(markers) and (job is None or job.state == base.FINISHED):
+        return replace(status, state=CANCELLED, cause="cancelled", settled=settled)
+    return replace(status, state=FAILED, cause="signal" if markers.signal else "exit", settled=settled)
 
 
 def _told_to_end(markers: Markers) -> bool:
@@ -213,47 +216,47 @@ def _told_to_end(markers: Markers) -> bool:
     return not 0.0 < markers.cancelled - markers.ended < CLOCKS_APART
 
 
-def _not_submitted(made: RunStatus, markers: Markers) -> RunStatus:
+def _not_submitted(status: RunStatus, markers: Markers) -> RunStatus:
     if markers.submitting is None:
-        return made
+        return status
     if markers.refused is not None:
-        return replace(made, state=FAILED, cause="refused", reason=markers.refused, settled=True)
-    return replace(made, state=UNCERTAIN, cause="uncertain")
+        return replace(status, state=FAILED, cause="refused", reason=markers.refused, settled=True)
+    return replace(status, state=UNCERTAIN, cause="uncertain")
 
 
-def _unseen(made: RunStatus, markers: Markers, lost: bool) -> RunStatus:
+def _unseen(status: RunStatus, markers: Markers, lost: bool) -> RunStatus:
     if lost and markers.cancelled is not None:
-        return replace(made, state=CANCELLED, cause="cancelled", settled=True)
+        return replace(status, state=CANCELLED, cause="cancelled", settled=True)
     if lost:
-        return replace(made, state=LOST, cause="lost")
-    return replace(made, state=RUNNING if _began(markers) else QUEUED)
+        return replace(status, state=LOST, cause="lost")
+    return replace(status, state=RUNNING if _began(markers) else QUEUED)
 
 
-def _open(made: RunStatus, markers: Markers, seen: JobState) -> RunStatus:
-    if seen.state == base.UNKNOWN:  # a letter that this toolkit does not know: the markers say more
-        return replace(made, state=RUNNING if _began(markers) else QUEUED)
-    return replace(made, state=seen.state, cause="never_runs" if seen.never_runs else "")
+def _open(status: RunStatus, markers: Markers, job: JobState) -> RunStatus:
+    if job.state == base.UNKNOWN:  # a letter that this toolkit does not know: the markers say more
+        return replace(status, state=RUNNING if _began(markers) else QUEUED)
+    return replace(status, state=job.state, cause="never_runs" if job.never_runs else "")
 
 
-def _finished(made: RunStatus, markers: Markers, seen: JobState) -> RunStatus:
+def _finished(status: RunStatus, markers: Markers, job: JobState) -> RunStatus:
     """The scheduler says that the job is over, and no `ended` lies in the run: killed, or never begun."""
     began = _began(markers) or markers.adopted
-    made = replace(made, exit_code=seen.exit_code, signal=seen.signal, t_ended=seen.end, settled=True)
-    if seen.state == base.CANCELLED:
-        return replace(made, state=CANCELLED, cause="cancelled")
-    if not began and seen.started is False:
-        return replace(made, state=FAILED, cause="never_started")
-    if seen.state in _CAUSES:
-        state, cause = _CAUSES[seen.state]
-        return replace(made, state=state, cause=cause)
+    status = replace(status, exit_code=job.exit_code, signal=job.signal, t_ended=job.end, settled=True)
+    if job.state == base.CANCELLED:
+        return replace(status, state=CANCELLED, cause="cancelled")
+    if not began and job.started is False:
+        return replace(status, state=FAILED, cause="never_started")
+    if job.state in _CAUSES:
+        state, cause = _CAUSES[job.state]
+        return replace(status, state=state, cause=cause)
     if not began:
-        return replace(made, state=FAILED, cause="no_trace" if seen.started else "never_started")
-    if seen.state == base.SUCCEEDED or (seen.state == base.FINISHED and seen.exit_code == 0 and not seen.signal):
-        return replace(made, state=SUCCEEDED)
-    if markers.cancelled is not None and seen.state == base.FINISHED:
-        return replace(made, state=CANCELLED, cause="cancelled")
-    cause = "signal" if seen.signal else "exit" if seen.exit_code is not None else "no_cause"
-    return replace(made, state=FAILED, cause=cause)
+        return replace(status, state=FAILED, cause="no_trace" if job.started else "never_started")
+    if job.state == base.SUCCEEDED or (job.state == base.FINISHED and job.exit_code == 0 and not job.signal):
+        return replace(status, state=SUCCEEDED)
+    if markers.cancelled is not None and job.state == base.FINISHED:
+        return replace(status, state=CANCELLED, cause="cancelled")
+    cause = "signal" if job.signal else "exit" if job.exit_code is not None else "no_cause"
+    return replace(status, state=FAILED, cause=cause)
 
 
 def _at_deadline(markers: Markers) -> bool:

@@ -68,8 +68,8 @@ class _Looked:
     @property
     def wants_answer(self) -> bool:
         """Whether the directory leaves a question that a scheduler can answer."""
-        known = self.markers.ended is not None and self.markers.exit_code == 0
-        return self.markers.job_id is not None and not self.markers.by_hand and not known
+        succeeded = self.markers.ended is not None and self.markers.exit_code == 0
+        return self.markers.job_id is not None and not self.markers.by_hand and not succeeded
 
 
 def status(
@@ -95,29 +95,29 @@ def status(
     finals = {run: final for run in listed if (final := read_final(run)) is not None}
     looked = {run: _Looked(run, read_markers(run), write) for run in listed if run not in finals}
     moment = time.time() if now is None else now
-    for one in looked.values():
-        if one.wants_answer or _is_uncertain(one.markers):
-            one.seen = _newer(one.run.client("seen"), seen.get(one.run.path) if seen is not None else None)
+    for look in looked.values():
+        if look.wants_answer or _is_uncertain(look.markers):
+            look.seen = _newer(look.run.client("seen"), seen.get(look.run.path) if seen is not None else None)
     if ask:
         if write:
             _search(looked.values(), moment, load)
         _ask(looked.values(), moment, load)
-    found = [
+    statuses = [
         RunStatus.from_final(run.id, finals[run]) if run in finals else _conclude(looked[run], moment, ask)
         for run in listed
     ]
     if seen is not None:
-        seen.update({one.run.path: one.seen for one in looked.values() if one.asked is not None})
-    return found
+        seen.update({look.run.path: look.seen for look in looked.values() if look.asked is not None})
+    return statuses
 
 
-def _newer(kept: dict[str, Any], memory: dict[str, Any] | None) -> dict[str, Any]:
+def _newer(stored: dict[str, Any], memory: dict[str, Any] | None) -> dict[str, Any]:
     """Return what was said later: as the run's folder has it, or as it is remembered."""
 
     def last(value: dict[str, Any]) -> float:
         return max(number(value.get("t")) or 0.0, number(value.get("absent_t")) or 0.0)
 
-    return memory if memory is not None and last(memory) >= last(kept) else kept
+    return memory if memory is not None and last(memory) >= last(stored) else stored
 
 
 def _is_uncertain(markers: Markers) -> bool:
@@ -128,19 +128,19 @@ def _search(looked: Iterable[_Looked], now: float, load: "Callable[[str], Schedu
     """Look for the jobs of UNCERTAIN runs by name, each at most once in MAX_AGE seconds."""
     from hackathon.runs.submit import recover
 
-    for one in looked:
-        if not _is_uncertain(one.markers) or 0 <= now - (number(one.seen.get("looked")) or 0.0) < MAX_AGE:
+    for look in looked:
+        if not _is_uncertain(look.markers) or 0 <= now - (number(look.seen.get("looked")) or 0.0) < MAX_AGE:
             continue
         try:
-            job_id = recover(one.run, _load(one.run, load))
+            job_id = recover(look.run, _load(look.run, load))
         except HackathonError as error:
-            one.problem = str(error)
+            look.problem = str(error)
             continue
         if job_id is not None:
-            submitted = one.markers.submitted or one.markers.submitting
-            one.markers = replace(one.markers, job_id=job_id, submitted=submitted)
-        elif one.writable:
-            _keep(one.run, {**one.seen, "looked": now})
+            submitted = look.markers.submitted or look.markers.submitting
+            look.markers = replace(look.markers, job_id=job_id, submitted=submitted)
+        elif look.writable:
+            _keep(look.run, {**look.seen, "looked": now})
 
 
 def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler] | None") -> None:
@@ -148,52 +148,52 @@ def _ask(looked: Iterable[_Looked], now: float, load: "Callable[[str], Scheduler
     from hackathon.schedulers import runner
 
     groups: dict[tuple[str, str], list[_Looked]] = {}
-    for one in looked:
-        if one.wants_answer:
-            groups.setdefault(scheduler_of(one.run), []).append(one)
+    for look in looked:
+        if look.wants_answer:
+            groups.setdefault(scheduler_of(look.run), []).append(look)
     for (_, cluster), group in groups.items():
         # A cancelled job is killed if it takes too long, and then nothing in the run's folder says that it is gone.
-        news = [moment for one in group for moment in (one.markers.ended, one.markers.cancelled) if moment is not None]
-        news += [moment for one in group if (moment := after.just_released(one.run, one.markers)) is not None]
+        news = [t for look in group for t in (look.markers.ended, look.markers.cancelled) if t is not None]
+        news += [moment for look in group if (moment := after.just_released(look.run, look.markers)) is not None]
         # a scheduler that kills at the limit leaves the job no time to say so
-        news += [moment for one in group if (moment := one.markers.deadline) is not None and moment <= now]
-        newest = max((one.run for one in group), key=lambda run: run.id)
+        news += [moment for look in group if (moment := look.markers.deadline) is not None and moment <= now]
+        newest = max((look.run for look in group), key=lambda run: run.id)
         fresh = newest.known().inside_allocation or any(abs(now - moment) < CAUSE_WAIT for moment in news)
-        ids = [str(one.markers.job_id) for one in group]
+        ids = [str(look.markers.job_id) for look in group]
         try:
             scheduler = _load(newest, load)
             answer = runner.status_cached(scheduler, cluster, ids, max_age=FRESH_AGE if fresh else MAX_AGE)
         except HackathonError as error:
-            for one in group:
-                one.problem = str(error)
+            for look in group:
+                look.problem = str(error)
             continue
-        for one in group:
-            _take(one, answer, scheduler, now)
+        for look in group:
+            _take(look, answer, scheduler, now)
 
 
-def _take(one: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: float) -> None:
+def _take(look: _Looked, answer: "StatusAnswer", scheduler: "Scheduler", now: float) -> None:
     """Take the answer about a run's job; not that about a job of somebody else, which the run's files name."""
-    job_id = str(one.markers.job_id)
-    job = answer.jobs.get(job_id) or _left(one, scheduler)
-    whose = job_owner.OWN if job is None else job_owner.whose(one.run, job)
+    job_id = str(look.markers.job_id)
+    job = answer.jobs.get(job_id) or _left(look, scheduler)
+    whose = job_owner.OWN if job is None else job_owner.whose(look.run, job)
     if job is not None and whose in job_owner.FOREIGN:
-        values = {"run": one.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
-        one.problem = message(f"runs.job_of_{whose}", **values)
+        values = {"run": look.run.id, "job_id": job_id, "name": printable(job.name), "user": job_owner.shown_owner(job)}
+        look.problem = message(f"runs.job_of_{whose}", **values)
         return
-    one.answer = job
-    one.asked = answer.asked.get(job_id, now)
-    one.fresh = one.asked >= now
+    look.answer = job
+    look.asked = answer.asked.get(job_id, now)
+    look.fresh = look.asked >= now
 
 
-def _left(one: _Looked, scheduler: "Scheduler") -> JobState | None:
+def _left(look: _Looked, scheduler: "Scheduler") -> JobState | None:
     """Return how a job that its scheduler no longer knows ended, by what that left in the run; None where it does not.
 
     What was left before the latest attempt began is about an earlier one.
     """
-    job_id, began = str(one.markers.job_id), one.markers.started
-    for name in scheduler.left_files(job_id, one.run.job_name):
-        found = one.run.files.end(name, LEFT)
-        state = scheduler.parse_left(found[0].decode("utf-8", "surrogateescape"), job_id) if found else None
+    job_id, began = str(look.markers.job_id), look.markers.started
+    for name in scheduler.left_files(job_id, look.run.job_name):
+        tail = look.run.files.end(name, LEFT)
+        state = scheduler.parse_left(tail[0].decode("utf-8", "surrogateescape"), job_id) if tail else None
         # the scheduler counts in whole seconds
         if state is not None and (began is None or state.end is None or state.end > began - 1):
             return state
@@ -221,41 +221,41 @@ def scheduler_of(run: RunDirectory) -> tuple[str, str]:
     return record.scheduler, record.cluster
 
 
-def _conclude(one: _Looked, now: float, ask: bool) -> RunStatus:
+def _conclude(look: _Looked, now: float, ask: bool) -> RunStatus:
     """Return a run's state; write down what the scheduler said, and seal it if it is over."""
-    owned = one.asked is not None and one.writable
-    if one.asked is not None:
-        kept = _fold(one)
-        if owned and _worth_keeping(one.seen, kept):
-            _keep(one.run, kept)
-        one.seen = kept
-    found = decide(one.markers, _valid(one), lost=_absent_long_enough(one), run_id=one.run.id)
-    if one.asked is not None and one.markers.ended is None and found.state not in OPEN:
-        again = read_markers(one.run)  # it may have begun and ended since: the last word belongs to the job itself
-        if again != one.markers:
-            one.markers, one.fresh = again, False
-            found = decide(again, _valid(one), run_id=one.run.id)
-    if one.asked is None and found.state in OPEN and found.state != UNCERTAIN:
-        known = number(one.seen.get("t")) or found.t_submitted or found.t_created
-        found = replace(found, stale_seconds=max(0.0, now - known) if known is not None else None)
-    found = replace(found, problem=one.problem)
-    if found.state == "FAILED" and found.cause in ("exit", "signal"):
-        found = _with_first_rank(one.run, found)
-    found = after.explained(one.run, one.markers, found, lambda other: _state(other, one.write))
-    if _may_seal(one, found, now, ask) and one.writable:
-        return _seal(one.run, found, now)
-    return found
+    owned = look.asked is not None and look.writable
+    if look.asked is not None:
+        answer = _fold(look)
+        if owned and _worth_keeping(look.seen, answer):
+            _keep(look.run, answer)
+        look.seen = answer
+    status = decide(look.markers, _valid(look), lost=_absent_long_enough(look), run_id=look.run.id)
+    if look.asked is not None and look.markers.ended is None and status.state not in OPEN:
+        again = read_markers(look.run)  # it may have begun and ended since: the last word belongs to the job itself
+        if again != look.markers:
+            look.markers, look.fresh = again, False
+            status = decide(again, _valid(look), run_id=look.run.id)
+    if look.asked is None and status.state in OPEN and status.state != UNCERTAIN:
+        last_word = number(look.seen.get("t")) or status.t_submitted or status.t_created
+        status = replace(status, stale_seconds=max(0.0, now - last_word) if last_word is not None else None)
+    status = replace(status, problem=look.problem)
+    if status.state == "FAILED" and status.cause in ("exit", "signal"):
+        status = _with_first_rank(look.run, status)
+    status = after.explained(look.run, look.markers, status, lambda other: _state(other, look.write))
+    if _may_seal(look, status, now, ask) and look.writable:
+        return _seal(look.run, status, now)
+    return status
 
 
-def _with_first_rank(run: RunDirectory, found: RunStatus) -> RunStatus:
+def _with_first_rank(run: RunDirectory, status: RunStatus) -> RunStatus:
     """Return the status with the rank that failed first, where the ranks' records tell."""
-    first = events.first_failure(run.path, found.attempt)
+    first = events.first_failure(run.path, status.attempt)
     if first is None:
-        return found
+        return status
     rank, event = first
     code, signal = whole(event.get("exit_code")), whole(event.get("signal"))
     return replace(
-        found,
+        status,
         first_rank=rank,
         first_host=str(event.get("host") or ""),
         first_exit_code=code,
@@ -263,77 +263,77 @@ def _with_first_rank(run: RunDirectory, found: RunStatus) -> RunStatus:
     )
 
 
-def _fold(one: _Looked) -> dict[str, Any]:
+def _fold(look: _Looked) -> dict[str, Any]:
     """Return the new `client/seen.json`: the answer, since when it is the same, and when the job was first missed."""
-    assert one.asked is not None
-    machine = memory(one.seen)
-    if one.answer is None:
-        newer = one.asked > (one.markers.submitted or one.markers.submitting or 0.0)
-        first, asked = number(one.seen.get("absent_since")), one.asked - jumped(one.seen)
-        kept = {**one.seen, **machine, "absent_t": asked}
+    assert look.asked is not None
+    machine = memory(look.seen)
+    if look.answer is None:
+        newer = look.asked > (look.markers.submitted or look.markers.submitting or 0.0)
+        first, moment = number(look.seen.get("absent_since")), look.asked - jumped(look.seen)
+        memory_of_run = {**look.seen, **machine, "absent_t": moment}
         if newer:
-            kept["absent_since"] = first if first is not None and first <= asked else asked
-        return kept
+            memory_of_run["absent_since"] = first if first is not None and first <= moment else moment
+        return memory_of_run
     # how far the job had come when an older answer was given is not known, unless that very answer was kept then
-    if one.fresh:
-        markers: dict[str, Any] = {"attempt": one.markers.attempt, "stage": one.markers.stage}
+    if look.fresh:
+        markers: dict[str, Any] = {"attempt": look.markers.attempt, "stage": look.markers.stage}
     else:
-        before = one.seen if one.seen.get("t") == one.asked else {}
+        before = look.seen if look.seen.get("t") == look.asked else {}
         markers = {"attempt": before.get("attempt"), "stage": before.get("stage")}
-    kept = {**asdict(one.answer), "hosts": list(one.answer.hosts), "t": one.asked, **markers, **machine}
-    same = all(one.seen.get(name) == kept[name] for name in ("state", "raw"))
-    same = same and len({one.seen.get("attempt"), kept["attempt"]} - {None}) < 2
-    kept["since"] = one.seen.get("since", one.asked) if same else one.asked
-    return kept
+    memory_of_run = {**asdict(look.answer), "hosts": list(look.answer.hosts), "t": look.asked, **markers, **machine}
+    same = all(look.seen.get(name) == memory_of_run[name] for name in ("state", "raw"))
+    same = same and len({look.seen.get("attempt"), memory_of_run["attempt"]} - {None}) < 2
+    memory_of_run["since"] = look.seen.get("since", look.asked) if same else look.asked
+    return memory_of_run
 
 
-def _worth_keeping(before: dict[str, Any], kept: dict[str, Any]) -> bool:
+def _worth_keeping(before: dict[str, Any], answer: dict[str, Any]) -> bool:
     """Return whether to write: something but the time changed, or the time is a minute old."""
     times = ("t", "absent_t")
-    changed = {**before, "t": 0, "absent_t": 0} != {**kept, "t": 0, "absent_t": 0}
+    changed = {**before, "t": 0, "absent_t": 0} != {**answer, "t": 0, "absent_t": 0}
     return changed or any(
-        (number(kept.get(name)) or 0.0) - (number(before.get(name)) or 0.0) >= ABSENT_APART for name in times
+        (number(answer.get(name)) or 0.0) - (number(before.get(name)) or 0.0) >= ABSENT_APART for name in times
     )
 
 
-def _absent_long_enough(one: _Looked) -> bool:
+def _absent_long_enough(look: _Looked) -> bool:
     """Return whether two good answers, far enough apart, did not know the job (also when the second one is kept)."""
-    first, last = number(one.seen.get("absent_since")), number(one.seen.get("absent_t"))
-    return one.answer is None and first is not None and last is not None and last - first >= ABSENT_APART
+    first, last = number(look.seen.get("absent_since")), number(look.seen.get("absent_t"))
+    return look.answer is None and first is not None and last is not None and last - first >= ABSENT_APART
 
 
-def _valid(one: _Looked) -> JobState | None:
+def _valid(look: _Looked) -> JobState | None:
     """Return the scheduler's word now, else what it said last; None when that says nothing about the latest attempt.
 
     What is kept with an answer tells how far the job had come then; times only where that is not kept, for the clocks
     of two machines may differ.
     """
-    state, asked, markers = one.answer, one.asked, one.markers
+    state, moment, markers = look.answer, look.asked, look.markers
     stage, attempt = None, None
     if state is None:
-        state, asked = job_state(one.seen), number(one.seen.get("t"))
-        stage, attempt = whole(one.seen.get("stage")), whole(one.seen.get("attempt"))
-        if state is not None and state.state in OPEN_STATES and "absent_t" in one.seen:
+        state, moment = job_state(look.seen), number(look.seen.get("t"))
+        stage, attempt = whole(look.seen.get("stage")), whole(look.seen.get("attempt"))
+        if state is not None and state.state in OPEN_STATES and "absent_t" in look.seen:
             return None  # it was there and is not any more; an end that was seen once stays true
-    elif one.fresh:
+    elif look.fresh:
         return state
-    if state is None or asked is None:
+    if state is None or moment is None:
         return None
     went_on = stage is None or markers.stage > stage
     if state.state in OPEN_STATES:
         # Older than the marker: the job began, or ended, since then.
         began = markers.started if state.state in ("QUEUED", "HELD") else None
-        later = [each for each in (began, markers.ended) if each is not None and (stage is not None or each > asked)]
+        later = [end for end in (began, markers.ended) if end is not None and (stage is not None or end > moment)]
         return None if later and went_on else state
     if attempt is not None and attempt < markers.attempt:
         return None
-    before_this_attempt = markers.started is not None and markers.ended is None and asked < markers.started
+    before_this_attempt = markers.started is not None and markers.ended is None and moment < markers.started
     return None if before_this_attempt and went_on else state
 
 
-def job_state(kept: dict[str, Any]) -> JobState | None:
+def job_state(answer: dict[str, Any]) -> JobState | None:
     """Return the scheduler's word from a `client/seen.json`, None when it has none."""
-    values = {name: value for name, value in kept.items() if name in _JOB_FIELDS}
+    values = {name: value for name, value in answer.items() if name in _JOB_FIELDS}
     with suppress(TypeError):
         return JobState(**{**values, "hosts": tuple(values.get("hosts") or ())}) if values.get("state") else None
     return None
@@ -348,40 +348,40 @@ def _state(run: RunDirectory, write: bool) -> str:
     return state if state in ENDED or not write else status([run])[0].state
 
 
-def _may_seal(one: _Looked, found: RunStatus, now: float, ask: bool) -> bool:
+def _may_seal(look: _Looked, status: RunStatus, now: float, ask: bool) -> bool:
     """Return whether a run is over for good: nothing that can still come would change its state."""
-    markers = one.markers
-    now -= jumped(one.seen)
-    if found.job_id is None or found.open or found.state == LOST or found.cause == "refused":
+    markers = look.markers
+    now -= jumped(look.seen)
+    if status.job_id is None or status.open or status.state == LOST or status.cause == "refused":
         return False
     if markers.ended is not None:
-        if found.state == SUCCEEDED or (found.settled and found.state == "FAILED"):
+        if status.state == SUCCEEDED or (status.settled and status.state == "FAILED"):
             return True
-        if not found.settled:
+        if not status.settled:
             return ask and now - markers.ended >= CAUSE_WAIT
-    if one.answer is None:
-        return found.settled and one.asked is not None  # cancelled, and gone from the queue
-    ended = one.answer.end if one.answer.end is not None else number(one.seen.get("since"))
-    return found.settled and ended is not None and now - ended >= SETTLING
+    if look.answer is None:
+        return status.settled and look.asked is not None  # cancelled, and gone from the queue
+    ended = look.answer.end if look.answer.end is not None else number(look.seen.get("since"))
+    return status.settled and ended is not None and now - ended >= SETTLING
 
 
-def _seal(run: RunDirectory, found: RunStatus, now: float) -> RunStatus:
+def _seal(run: RunDirectory, status: RunStatus, now: float) -> RunStatus:
     """Write `final.json` and `outputs.json`, return the sealed state; a directory that cannot be written stays open."""
-    hosts = events.hosts(run.path, found.attempt) or found.hosts
-    found = replace(found, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
-    final = {**found.to_json(), "sealed": now}
+    hosts = events.hosts(run.path, status.attempt) or status.hosts
+    status = replace(status, hosts=hosts, settled=True, sealed=True, stale_seconds=None, problem="")
+    final = {**status.to_json(), "sealed": now}
     for name in ("run_id", "settled", "stale_seconds", "problem"):
         del final[name]
     if not _unsealed(run):
-        return replace(found, sealed=False)
+        return replace(status, sealed=False)
     try:
         write_json(run.path / "final.json", final)
         (run.path / "final.json").chmod(file_mode(run.path / "client"))
         run.files.appeared("final.json")
     except OSError:
-        return replace(found, sealed=False)
+        return replace(status, sealed=False)
     record_if_over(run)
-    return found
+    return status
 
 
 def _unsealed(run: RunDirectory) -> bool:
@@ -389,11 +389,11 @@ def _unsealed(run: RunDirectory) -> bool:
 
     A file server may refuse a file for a moment, or list one that cannot be opened yet.
     """
-    there = run.files.kinds()
-    return bool(there) and ("final.json" not in there or run.files.read("final.json") is not None)
+    kinds = run.files.kinds()
+    return bool(kinds) and ("final.json" not in kinds or run.files.read("final.json") is not None)
 
 
-def _keep(run: RunDirectory, seen: dict[str, Any]) -> None:
+def _keep(run: RunDirectory, answer: dict[str, Any]) -> None:
     """Write `client/seen.json`; a full disk or a foreign directory costs only the memory of this answer."""
     with suppress(OSError):
-        run.write_client("seen", seen)
+        run.write_client("seen", answer)

@@ -160,11 +160,11 @@ class Study(NamedDirectory):
 
     def _reservation(self, point: Point) -> tuple[str, dict[str, Any], float] | None:
         """Return (run id, who, age of it in seconds since 1970) after all takeovers."""
-        place = self.path / "points"
-        found = _read_reservation(place / point.name)
-        while found is not None and (later := _read_reservation(place / _takeover(point, found[0]))) is not None:
-            found = later
-        return found
+        folder = self.path / "points"
+        latest = _read_reservation(folder / point.name)
+        while latest is not None and (later := _read_reservation(folder / _takeover(point, latest[0]))) is not None:
+            latest = later
+        return latest
 
 
 def create_study(
@@ -228,16 +228,16 @@ def add_trial(study: Study, number: int, point: Point, request: "Request", more:
     Whoever writes number n knows that no other trial was added since it read n − 1: what it reckoned before (places,
     budget) holds.
     """
-    place = study.path / TRIALS
+    folder = study.path / TRIALS
     record = {**more, **point.to_json(), "key": point.key, "number": number, "request": request.to_json(),
               "t": time.time(), "by": this_process()}  # fmt: skip
     raw = json.dumps(record, ensure_ascii=False, allow_nan=False, indent=1).encode()
     try:
-        publish_path(place / f"{number:05d}.json", raw, 0o600 | place.stat().st_mode & 0o044)
+        publish_path(folder / f"{number:05d}.json", raw, 0o600 | folder.stat().st_mode & 0o044)
     except FileExistsError:
         return False
     except OSError as error:
-        raise UnavailableError("runs.not_written", folder=place, what=error.strerror or error) from error
+        raise UnavailableError("runs.not_written", folder=folder, what=error.strerror or error) from error
     step("after-trial")
     return True
 
@@ -273,17 +273,17 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
     ABANDONED. Of two that try at the same moment one gets it. Whoever was slower than that to make the run asks `holds`
     before submitting it. Raises UnavailableError when it cannot be written.
     """
-    place = study.path / "points"
-    held = study._reservation(point)
-    if held is None:
-        done = _reserve_file(place / point.name, run_id)
-    elif not _abandoned(study, held, now):
+    folder = study.path / "points"
+    reservation = study._reservation(point)
+    if reservation is None:
+        done = _reserve_file(folder / point.name, run_id)
+    elif not _abandoned(study, reservation, now):
         return False
     else:
-        done = _reserve_file(place / _takeover(point, held[0]), run_id)
+        done = _reserve_file(folder / _takeover(point, reservation[0]), run_id)
         if done:  # what `points/<name>` says is for readers; the chain of takeovers is what counts
             with contextlib.suppress(OSError):
-                write_whole(place / point.name, _reservation_text(run_id))
+                write_whole(folder / point.name, _reservation_text(run_id))
     if done:
         step("after-reserved")
     return done
@@ -291,12 +291,12 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
 
 def held_points(study: Study, now: float | None = None) -> list[Point]:
     """Return the points that have no run, and that a process reserved which may be about to make it."""
-    found = []
+    points = []
     for point in study.points():
-        held = study._reservation(point)
-        if held and not (study.runs_folder / held[0]).is_dir() and not _abandoned(study, held, now):
-            found.append(point)
-    return found
+        claim = study._reservation(point)
+        if claim and not (study.runs_folder / claim[0]).is_dir() and not _abandoned(study, claim, now):
+            points.append(point)
+    return points
 
 
 def holds(study: Study, run: RunDirectory) -> bool:
@@ -307,8 +307,8 @@ def holds(study: Study, run: RunDirectory) -> bool:
 
 def runs_of(study: Study) -> list[RunDirectory]:
     """Return the runs of a study that exist, in the order of its points."""
-    found = [RunDirectory(study.runs_folder / run_id) for point in study.points() if (run_id := study.run_id(point))]
-    return [run for run in found if (run.path / "request.json").exists()]
+    runs = [RunDirectory(study.runs_folder / run_id) for point in study.points() if (run_id := study.run_id(point))]
+    return [run for run in runs if (run.path / "request.json").exists()]
 
 
 def pending_points(study: Study, states: Iterable[RunStatus], now: float | None = None) -> list[Point]:
@@ -318,17 +318,17 @@ def pending_points(study: Study, states: Iterable[RunStatus], now: float | None 
     by the scheduler: then the run comes with it. `states` are those of the study's runs. A point whose submission's end
     is unknown is not pending.
     """
-    known = {state.run_id: state for state in states}
-    found = []
+    by_run = {state.run_id: state for state in states}
+    pending = []
     for point in study.points():
-        held = study._reservation(point)
-        if held is None or _abandoned(study, held, now):
-            found.append(point)
+        reservation = study._reservation(point)
+        if reservation is None or _abandoned(study, reservation, now):
+            pending.append(point)
             continue
-        state = known.get(held[0])
+        state = by_run.get(reservation[0])
         if state is not None and (state.state == CREATED or (state.state == FAILED and state.cause == "refused")):
-            found.append(replace(point, run=RunDirectory(study.runs_folder / held[0])))
-    return found
+            pending.append(replace(point, run=RunDirectory(study.runs_folder / reservation[0])))
+    return pending
 
 
 def next_points(
@@ -348,14 +348,14 @@ def next_points(
     return pending[: max(0, limit - sum(state.state in OPEN for state in states))]
 
 
-def _abandoned(study: Study, held: tuple[str, dict[str, Any], float], now: float | None) -> bool:
+def _abandoned(study: Study, reservation: tuple[str, dict[str, Any], float], now: float | None) -> bool:
     """Return whether the run of a reservation does not exist, and nobody is about to make it."""
-    run_id, who, moment = held
+    run_id, process, moment = reservation
     if (study.runs_folder / run_id).is_dir():
         return False
-    age = age_of(moment, who, now)
-    if who.get("host") == os.uname().nodename and isinstance(who.get("pid"), int):
-        return age > LIVE if who["pid"] == os.getpid() or lives(who["pid"], who.get("born")) else True
+    age = age_of(moment, process, now)
+    if process.get("host") == os.uname().nodename and isinstance(process.get("pid"), int):
+        return age > LIVE if process["pid"] == os.getpid() or lives(process["pid"], process.get("born")) else True
     return age > ABANDONED
 
 
@@ -384,9 +384,9 @@ def _read_reservation(path: Path) -> tuple[str, dict[str, Any], float] | None:
         moment = path.stat().st_mtime
     except OSError:
         return None
-    run_id, _, rest = text.partition("\n")
+    run_id, _, text_of_process = text.partition("\n")
     try:
-        who = json.loads(rest)
+        process = json.loads(text_of_process)
     except ValueError:
-        who = {}
-    return run_id.strip() or "unnamed", who if isinstance(who, dict) else {}, moment
+        process = {}
+    return run_id.strip() or "unnamed", process if isinstance(process, dict) else {}, moment

@@ -64,9 +64,9 @@ def submit(
     as the runner raises it: when the scheduler refused, `client/refused.json` says so and the run may be submitted
     again; else its state is UNCERTAIN.
     """
-    attempt, found = _may_submit(run, scheduler, again)
-    if found is not None:
-        return found
+    attempt, known_id = _may_submit(run, scheduler, again)
+    if known_id is not None:
+        return known_id
     from hackathon.schedulers import runner
 
     waits = after or dependency(run)
@@ -109,27 +109,27 @@ def recover(run: RunDirectory, scheduler: "Scheduler") -> str | None:
     What is found is written down as `client/recovered.json`, if the run is the user's own. Raises SchedulerError when
     the scheduler does not answer.
     """
-    known = run.job_id()
-    if known is not None:
-        return known
+    job_id = run.job_id()
+    if job_id is not None:
+        return job_id
     from hackathon.schedulers import runner
 
-    found = _own_jobs(run, scheduler, runner.find(scheduler, run.job_name))
-    if not found:
+    job_ids = _own_jobs(run, scheduler, runner.find(scheduler, run.job_name))
+    if not job_ids:
         return None
     if run.owned():
-        _record(run, "recovered", found[-1], scheduler)
+        _record(run, "recovered", job_ids[-1], scheduler)
         step("after-recovered")
-    return found[-1]
+    return job_ids[-1]
 
 
-def _own_jobs(run: RunDirectory, scheduler: "Scheduler", found: list[str]) -> list[str]:
+def _own_jobs(run: RunDirectory, scheduler: "Scheduler", job_ids: list[str]) -> list[str]:
     """Return the jobs of the run's name without those of other accounts: anybody may give a job that name."""
     from hackathon.schedulers import runner
 
-    jobs = runner.status(scheduler, found).jobs if found else {}
+    jobs = runner.status(scheduler, job_ids).jobs if job_ids else {}
     strange = {job_id for job_id, job in jobs.items() if job_owner.whose(run, job) == job_owner.OTHER_OWNER}
-    return [job_id for job_id in found if job_id not in strange]
+    return [job_id for job_id in job_ids if job_id not in strange]
 
 
 def submit_many(
@@ -181,7 +181,7 @@ def submit_many(
             begun.append(pool.submit(one, run))
             if failed.is_set():
                 break
-        outcomes += [each.result() for each in begun]
+        outcomes += [future.result() for future in begun]
     return outcomes
 
 
@@ -236,16 +236,16 @@ def _may_submit(run: RunDirectory, scheduler: "Scheduler", again: bool) -> tuple
     """Return the number of the new attempt, and the job id when an earlier one turned out to be in the queue."""
     if not (run.path / "client" / "created.json").exists():
         raise RequestError("runs.no_record", run=run.id, path=run.path)
-    known = run.job_id()
-    if known is not None:
-        raise RequestError("runs.submitted_already", run=run.id, job_id=known)
+    job_id = run.job_id()
+    if job_id is not None:
+        raise RequestError("runs.submitted_already", run=run.id, job_id=job_id)
     attempt, before = run.submitting()
     if attempt == 0 or is_refused(run, attempt):
         return attempt + 1, None
     began = before.get("t")
     age = age_of(began if isinstance(began, (int, float)) else _modified(run, attempt), before)
-    here = before.get("host") == os.uname().nodename
-    if (here and lives(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
+    same_host = before.get("host") == os.uname().nodename
+    if (same_host and lives(before.get("pid"), before.get("born"))) or (again and age < _settle(before.get("limit"))):
         raise RequestError(
             "runs.submitting_now", run=run.id, seconds=f"{max(0.0, age):.0f}", host=before.get("host", "?")
         )

@@ -33,7 +33,7 @@ def measured(cluster: str) -> list[dict[str, Any]]:
     except RuntimeError:
         return []
     entries = value.get("measured") if isinstance(value, dict) and value.get("schema_version") == SCHEMA_VERSION else ()
-    return [each for each in entries if _whole(each)] if isinstance(entries, list) else []
+    return [row for row in entries if _whole(row)] if isinstance(entries, list) else []
 
 
 def entry(run: RunDirectory) -> dict[str, Any]:
@@ -43,14 +43,14 @@ def entry(run: RunDirectory) -> dict[str, Any]:
     try:
         operations = {
             str(name): {
-                "bytes": found["rows"][-1]["bytes"],
-                "busbw_gb_s": float(found["rows"][-1]["busbw_gb_s"]),
-                "latency_us": float(found["rows"][0]["time_us"]),
-                "fits": dict(found["fits"]),
+                "bytes": operation["rows"][-1]["bytes"],
+                "busbw_gb_s": float(operation["rows"][-1]["busbw_gb_s"]),
+                "latency_us": float(operation["rows"][0]["time_us"]),
+                "fits": dict(operation["fits"]),
             }
-            for name, found in result["operations"].items()
+            for name, operation in result["operations"].items()
         }
-        made = {
+        record = {
             "nodes": request.nodes,
             "processes": int(result["processes"]),
             "where": "inside" if int(result["nodes"]) == 1 else "between",
@@ -65,7 +65,7 @@ def entry(run: RunDirectory) -> dict[str, Any]:
         }
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         raise HackathonError("scaling.not_measured", file=run.path / RESULT) from None
-    return made
+    return record
 
 
 def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
@@ -73,12 +73,12 @@ def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
 
     Raises UnavailableError when it cannot be written (full disk, no permission).
     """
-    fresh = {(each["nodes"], each["processes"]) for each in entries}
-    former = [each for each in measured(cluster) if (each["nodes"], each["processes"]) not in fresh]
+    fresh = {(row["nodes"], row["processes"]) for row in entries}
+    former = [row for row in measured(cluster) if (row["nodes"], row["processes"]) not in fresh]
     value = {
         "schema_version": SCHEMA_VERSION,
         "cluster": cluster,
-        "measured": sorted([*former, *entries], key=lambda each: (each["nodes"], each["processes"])),
+        "measured": sorted([*former, *entries], key=lambda row: (row["nodes"], row["processes"])),
     }
     try:
         path = measured_path(cluster)
@@ -95,9 +95,9 @@ def _whole(value: object) -> bool:
         return False
     counts = all(isinstance(value.get(name), int) for name in ("nodes", "processes", "hosts"))
     numbers = all(
-        isinstance(found, dict)
-        and isinstance(found.get("fits"), dict)
-        and all(isinstance(line, dict) for line in found["fits"].values())
-        for found in value["operations"].values()
+        isinstance(operation, dict)
+        and isinstance(operation.get("fits"), dict)
+        and all(isinstance(line, dict) for line in operation["fits"].values())
+        for operation in value["operations"].values()
     )
     return counts and numbers

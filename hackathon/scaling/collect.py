@@ -36,25 +36,25 @@ def run_result(
     successful one counts in a table. Raises RequestError for a metric's pattern that is not a regular expression.
     """
     directory = RunDirectory(run)
-    known = directory.known()
-    found = final_numbers(run, known, over=status not in OPEN, metric=metric or "")
-    judged = judge(run, known, found) if judge is not None and status == SUCCEEDED else None
+    record = directory.known()
+    numbers = final_numbers(run, record, over=status not in OPEN, metric=metric or "")
+    judged = judge(run, record, numbers) if judge is not None and status == SUCCEEDED else None
     return RunResult(
         id=run.name,
         job_id=directory.job_id(),
-        processes=known.processes,
-        nodes=known.nodes or 1,
+        processes=record.processes,
+        nodes=record.nodes or 1,
         status=status,
         reason=reason,
-        value=found.values.get(found.metric),
-        note=known.note,
-        tags=known.tags,
-        metrics=found.values,
-        sure=found.sure,
-        settings=dict(known.study.settings) if known.study else {},
+        value=numbers.values.get(numbers.metric),
+        note=record.note,
+        tags=record.tags,
+        metrics=numbers.values,
+        sure=numbers.sure,
+        settings=dict(record.study.settings) if record.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
-        shares=shares_of_run(run, known.processes),
+        shares=shares_of_run(run, record.processes),
     )
 
 
@@ -102,14 +102,14 @@ def results_of(
     request = mapping_of(record.get("base_request"))
     declared = mappings_of(request.get("metrics"))
     own = text_of(record.get("metric")) or text_of(request.get("metric")) or DEFAULT_METRIC
-    told = {name for run in ordered if run.status == SUCCEEDED for name in run.metrics}
-    name = metric or throughput(own, declared, told)
+    metrics = {name for run in ordered if run.status == SUCCEEDED for name in run.metrics}
+    name = metric or throughput(own, declared, metrics)
     unit = (text_of(record.get("unit")) if name == own else "") or metric_unit(declared, name)
     measured = [replace(run, value=None if run.status in OPEN else run.metrics.get(name)) for run in ordered]
     if baseline is not None:
         baseline = replace(baseline, value=baseline.metrics.get(name))
     mode = record.get("mode")
-    found = results(
+    table = results(
         study,
         mode if mode in ("weak", "strong") else "",
         name,
@@ -118,4 +118,4 @@ def results_of(
         baseline=baseline,
         check=RecordedCheck.from_json(request.get("check")),
     )
-    return {**found, "metrics_from": text_of(record.get("metrics_from")) or RUN}
+    return {**table, "metrics_from": text_of(record.get("metrics_from")) or RUN}

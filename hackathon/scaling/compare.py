@@ -138,12 +138,14 @@ def _with_shares(
     point: ComparedPoint, old: Sequence[Result], new: Sequence[Result], changes: Changes | None
 ) -> ComparedPoint:
     """Return a point with where the time goes on both sides, and with what became of the old side's advice."""
-    before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
+    before, after = ([result for result in side if result.state == SUCCEEDED] for side in (old, new))
     tried: tuple[AdviceOutcome, ...] = ()
     if changes is not None and before and after:
-        one, other = ([each.shares for each in side if each.shares is not None] for side in (before, after))
+        old_shares, other = (
+            [result.shares for result in side if result.shares is not None] for side in (before, after)
+        )
         differs = changes(before[0], after[0])
-        tried = tuple(outcomes(one, other, before[0].evidence, saved(point.speed), differs))
+        tried = tuple(outcomes(old_shares, other, before[0].evidence, saved(point.speed), differs))
     return replace(point, settings=old[0].settings, shares=(_shares(old), _shares(new)), tried=tried)
 
 
@@ -161,15 +163,15 @@ def saved(speed: Difference | None) -> MeasuredGain | None:
 
 
 def _shares(results: Sequence[Result]) -> Mapping[str, Any] | None:
-    return point_json([each.shares for each in results if each.state == SUCCEEDED and each.shares is not None])
+    return point_json([result.shares for result in results if result.state == SUCCEEDED and result.shares is not None])
 
 
 def _by_point(results: Sequence[Result]) -> dict[tuple[str, int], list[Result]]:
     """Return the results of each point, points in the order in which they first appear."""
-    found: dict[tuple[str, int], list[Result]] = {}
-    for each in results:
-        found.setdefault((json.dumps(dict(each.settings), sort_keys=True), each.processes), []).append(each)
-    return found
+    points: dict[tuple[str, int], list[Result]] = {}
+    for result in results:
+        points.setdefault((json.dumps(dict(result.settings), sort_keys=True), result.processes), []).append(result)
+    return points
 
 
 def overall(points: Sequence[ComparedPoint]) -> str:
@@ -250,20 +252,20 @@ def _beta(x: float, a: float, b: float) -> float:
 
 def _welch(old: Sequence[float], new: Sequence[float]) -> float:
     """Return half the 95 % interval of the difference of two means (Welch 1947, Satterthwaite's degrees of freedom)."""
-    parts = [variance(each) / len(each) for each in (old, new)]
+    parts = [variance(sample) / len(sample) for sample in (old, new)]
     total = sum(parts)
     if total <= 0:
         return 0.0
     # each share is at most 1, so that squares of small variances do not vanish
     shares = [part / total for part in parts]
-    freedom = 1 / sum(share**2 / (len(each) - 1) for share, each in zip(shares, (old, new), strict=True))
+    freedom = 1 / sum(share**2 / (len(sample) - 1) for share, sample in zip(shares, (old, new), strict=True))
     return student(CONFIDENCE, freedom) * math.sqrt(total)
 
 
 def _point(
     size: int, old: Sequence[Result], new: Sequence[Result], metric: str, tolerance: float, quality_tolerance: float
 ) -> ComparedPoint:
-    before, after = ([each for each in side if each.state == SUCCEEDED] for side in (old, new))
+    before, after = ([result for result in side if result.state == SUCCEEDED] for side in (old, new))
     runs = (len(before), len(after))
     if not after:
         return ComparedPoint(size, FAILED, runs=runs)
@@ -271,16 +273,16 @@ def _point(
         return ComparedPoint(size, UNKNOWN, runs=runs)
     speed = _of(metric, before, after, tolerance)
     texts = {
-        key: len({each.texts.get(key) for each in (*before, *after)}) == 1
+        key: len({result.texts.get(key) for result in (*before, *after)}) == 1
         for key in sorted(
-            {key for each in before for key in each.texts} & {key for each in after for key in each.texts}
+            {key for result in before for key in result.texts} & {key for result in after for key in result.texts}
         )
     }
-    check = next((each.check for each in before if each.check is not None), None)
-    wanted = [check.metric] if check else [each for each in _QUALITY if each != metric]
-    found = (_of(each, before, after, quality_tolerance, computed=True) for each in wanted)
-    quality = next((each for each in found if each is not None), None)
-    diverged = tuple(name for name in wanted if _diverged(name, before, after))
+    check = next((result.check for result in before if result.check is not None), None)
+    names = [check.metric] if check else [name for name in _QUALITY if name != metric]
+    differences = (_of(name, before, after, quality_tolerance, computed=True) for name in names)
+    quality = next((entry for entry in differences if entry is not None), None)
+    diverged = tuple(name for name in names if _diverged(name, before, after))
     passed = _passed(check, before, after)
     same_bits = bool(texts.get("weights"))
     if passed is False or diverged or (quality is not None and quality.differs and not same_bits):
@@ -297,14 +299,14 @@ def _point(
 
 def _told(old: Sequence[Result], new: Sequence[Result]) -> str:
     """Return the metric that both sides are compared by: chosen over all runs together, as that of a study is."""
-    first = next((each for each in old if each.state == SUCCEEDED), None)
+    first = next((result for result in old if result.state == SUCCEEDED), None)
     if first is None:
         return DEFAULT_METRIC
-    asked = first.asked or first.metric
-    told = {name for each in (*old, *new) if each.state == SUCCEEDED for name in each.metrics}
+    target = first.asked or first.metric
+    metrics = {name for result in (*old, *new) if result.state == SUCCEEDED for name in result.metrics}
     # whose request declares its metric is measured by it, told or not
-    own = first.metric == asked and asked not in first.metrics
-    return throughput(asked, {asked: {}} if own else {}, told)
+    own = first.metric == target and target not in first.metrics
+    return throughput(target, {target: {}} if own else {}, metrics)
 
 
 def _of(
@@ -314,12 +316,12 @@ def _of(
     first, second = ([value for value in _values(name, side) if math.isfinite(value)] for side in (old, new))
     if not first or not second:
         return None
-    unit = next((each.unit for each in (*old, *new) if each.metric == name and each.unit), "")
+    unit = next((result.unit for result in (*old, *new) if result.metric == name and result.unit), "")
     return difference(name, unit, first, second, tolerance, computed=computed)
 
 
 def _values(name: str, side: Sequence[Result]) -> list[float]:
-    return [each.metrics[name] for each in side if name in each.metrics]
+    return [result.metrics[name] for result in side if name in result.metrics]
 
 
 def _diverged(name: str, old: Sequence[Result], new: Sequence[Result]) -> bool:

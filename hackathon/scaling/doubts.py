@@ -64,10 +64,10 @@ class Doubt:
     def from_json(cls, value: Mapping[str, Any]) -> "Doubt":
         """Return a doubt from its fields as JSON. Raises KeyError, TypeError or ValueError for what is none."""
         values = {str(name): str(text) for name, text in value["values"].items()}
-        made = cls(str(value["id"]), values, str(value["kind"]), str(value["evidence"]))
-        if not made.message:
+        doubt = cls(str(value["id"]), values, str(value["kind"]), str(value["evidence"]))
+        if not doubt.message:
             raise ValueError(value["id"])
-        return made
+        return doubt
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class RunJudgement:
 
 def is_false(doubts: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether one of the doubts of a point or a run (as JSON) says that its result is false."""
-    return any(each["severity"] == FALSE for each in doubts)
+    return any(doubt["severity"] == FALSE for doubt in doubts)
 
 
 def believed(points: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -93,9 +93,9 @@ def merged(doubts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return doubts (as JSON) each kind once, false ones first: what several runs of a point show."""
     order = list(SEVERITIES)
     first: dict[str, dict[str, Any]] = {}
-    for each in doubts:
-        first.setdefault(each["id"], dict(each))
-    return sorted(first.values(), key=lambda each: order.index(each["id"]))
+    for doubt in doubts:
+        first.setdefault(doubt["id"], dict(doubt))
+    return sorted(first.values(), key=lambda doubt: order.index(doubt["id"]))
 
 
 def work_doubt(mode: str, processes: int, work: float, base_processes: int, base_work: float) -> Doubt | None:
@@ -127,17 +127,17 @@ def point_doubts(
     `base`: the series' base point; `before`: the next smaller point with a value; `smallest`: fewest processes asked
     for.
     """
-    found: list[Doubt] = []
+    doubts: list[Doubt] = []
     if point["value"] is None:
         return []
     if base is not None and point["processes"] == base["processes"] and smallest < point["processes"]:
-        found.append(Doubt("base-mismatch", {"base": str(base["processes"]), "smallest": str(smallest)}))
+        doubts.append(Doubt("base-mismatch", {"base": str(base["processes"]), "smallest": str(smallest)}))
     if base is not None and _super_linear(point, base):
-        found.append(Doubt("super-linear", {"efficiency": f"{100 * point['efficiency']:.1f}"}))
+        doubts.append(Doubt("super-linear", {"efficiency": f"{100 * point['efficiency']:.1f}"}))
     noise = _noise([point, before]) if before is not None else None
     if before is not None and noise is not None and abs(point["speedup"] - before["speedup"]) < noise:
-        found.append(Doubt("noise", {"processes": str(before["processes"]), "deviation": f"{noise:.4g}"}))
-    return [each.to_json() for each in found]
+        doubts.append(Doubt("noise", {"processes": str(before["processes"]), "deviation": f"{noise:.4g}"}))
+    return [doubt.to_json() for doubt in doubts]
 
 
 def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
@@ -145,10 +145,10 @@ def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
     efficiency = point["efficiency"]
     if efficiency is None or point["processes"] <= base["processes"] or efficiency <= 1 + SUPER_LINEAR:
         return False
-    spreads = [each["spread"] for each in (point, base)]
+    spreads = [entry["spread"] for entry in (point, base)]
     if any(spread["n"] < REPEATS or spread["stdev"] is None for spread in spreads):
         return False
-    relative = [each["spread"]["stdev"] / each["value"] for each in (point, base)]
+    relative = [entry["spread"]["stdev"] / entry["value"] for entry in (point, base)]
     sigma = efficiency * math.hypot(*relative)
     return bool(efficiency - 1 > SIGMAS * sigma)
 
@@ -158,6 +158,6 @@ def _noise(points: Sequence[Mapping[str, Any]]) -> float | None:
 
     Values themselves would not do: the time of a step whose work grows with the processes had better not change at all.
     """
-    if any(each["spread"]["stdev"] is None or each["speedup"] is None for each in points):
+    if any(point["spread"]["stdev"] is None or point["speedup"] is None for point in points):
         return None
-    return max(float(each["speedup"] * each["spread"]["stdev"] / each["value"]) for each in points)
+    return max(float(point["speedup"] * point["spread"]["stdev"] / point["value"]) for point in points)

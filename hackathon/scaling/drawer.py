@@ -51,8 +51,8 @@ class Drawer:
                 self._worker.rest()
             self._drawn = count + (self._drawn if self._worker.ready else 0)
             answer = json.loads(self._worker.ask(order, PATIENCE))
-            found = [base64.b64decode(text) for text in answer.get("charts", ())]
-            return found if len(found) == count else []
+            charts = [base64.b64decode(text) for text in answer.get("charts", ())]
+            return charts if len(charts) == count else []
         except (OSError, ValueError, TypeError, AttributeError):
             self._worker.rest()  # one that answers nothing, or nonsense, is not asked again
             return []

@@ -82,25 +82,25 @@ def _profiled(run: RunDirectory) -> RunShares | None:
 def changes(before: RunRecord, after: RunRecord, programs: tuple[str, str] = ("", "")) -> list[Change]:
     """Return what differs between two runs: parameters first. `programs`: digests of their programs, where known."""
     old, new = _scalars(before.parameters), _scalars(after.parameters)
-    found = [
+    differences = [
         Change(name, _text(old.get(name)), _text(new.get(name)))
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name) and name not in LENGTH
     ]
-    found += [
+    differences += [
         Change(name, _text(getattr(before, name)), _text(getattr(after, name)))
         for name in FIELDS
         if getattr(before, name) != getattr(after, name)
     ]
-    own = {name: (mapping_of(each.raw.get("variables"))) for name, each in (("old", before), ("new", after))}
-    found += [
+    own = {name: (mapping_of(record.raw.get("variables"))) for name, record in (("old", before), ("new", after))}
+    differences += [
         Change(f"env.{name}"[:80], text_of(own["old"].get(name)) or "–", text_of(own["new"].get(name)) or "–")
         for name in sorted({*own["old"], *own["new"]})
         if own["old"].get(name) != own["new"].get(name)
     ]
     if all(programs) and programs[0] != programs[1]:
-        found.append(Change("program", "", "", parameter=False))
-    return found
+        differences.append(Change("program", "", "", parameter=False))
+    return differences
 
 
 def program_digest(run: RunDirectory) -> str:
@@ -114,7 +114,7 @@ def with_efficiency(evidence: GainEvidence, point: Mapping[str, Any], base: int 
 
 
 def _scalars(values: Mapping[str, Any]) -> dict[str, Scalar]:
-    return {str(name): each for name, each in values.items() if isinstance(each, (str, int, float, bool))}
+    return {str(name): value for name, value in values.items() if isinstance(value, (str, int, float, bool))}
 
 
 def _text(value: Any) -> str:
@@ -149,11 +149,11 @@ def _takes(record: RunRecord) -> Callable[[str, Scalar], bool]:
     return takes
 
 
-def _same_program(one: RunRecord, other: RunRecord, without: Mapping[str, Any]) -> bool:
+def _same_program(run: RunRecord, other: RunRecord, without: Mapping[str, Any]) -> bool:
     """Return whether two runs have the same program with the same parameters, but for some and for its length."""
     left = {*LENGTH, *without}
-    pairs = ({name: each for name, each in record.parameters.items() if name not in left} for record in (one, other))
-    return (one.name, one.recipe) == (other.name, other.recipe) and next(pairs) == next(pairs)
+    pairs = ({name: value for name, value in record.parameters.items() if name not in left} for record in (run, other))
+    return (run.name, run.recipe) == (other.name, other.recipe) and next(pairs) == next(pairs)
 
 
 def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOption, ...]:
@@ -164,10 +164,10 @@ def _tables(run: RunDirectory, record: RunRecord, before: str) -> tuple[TunedOpt
         its = other.known()
         if SPEEDUP_TAG not in its.tags or its.cluster != record.cluster:
             continue
-        rows = [_row(mapping_of(each), other.id) for each in listed(other.client("speedup").get("options"))[:ROWS]]
-        found = tuple(row for row in rows if row is not None and _same_program(record, its, row.settings))
-        if found:
-            return found
+        rows = [_row(mapping_of(row), other.id) for row in listed(other.client("speedup").get("options"))[:ROWS]]
+        options = tuple(row for row in rows if row is not None and _same_program(record, its, row.settings))
+        if options:
+            return options
     return ()
 
 

@@ -74,12 +74,12 @@ def fit(mode: str, points: Sequence[Measured]) -> dict[str, Any] | None:
     """
     points = sorted((point for point in points if point.n >= 1), key=lambda point: point.n)
     base = next((point for point in points if point.n == 1), None)
-    others = [point for point in points if point.n > 1]
-    if base is None or len(others) + 1 < LEAST_POINTS:
+    larger = [point for point in points if point.n > 1]
+    if base is None or len(larger) + 1 < LEAST_POINTS:
         return None
-    noise = _noise([base, *others])
+    noise = _noise([base, *larger])
     best = min(
-        (_least_squares(law, base, others, noise) for law in CANDIDATES.get(mode, ("amdahl",))),
+        (_least_squares(law, base, larger, noise) for law in CANDIDATES.get(mode, ("amdahl",))),
         key=lambda fitted: fitted.distance,
     )
     formula, source = LAWS[best.law]
@@ -93,38 +93,38 @@ def fit(mode: str, points: Sequence[Measured]) -> dict[str, Any] | None:
         "standard_error": best.error,
         "distance": best.distance,
         "karp_flatt": [
-            {"processes": point.processes, "serial_fraction": karp_flatt(point.n, point.speedup)} for point in others
+            {"processes": point.processes, "serial_fraction": karp_flatt(point.n, point.speedup)} for point in larger
         ],
     }
 
 
 def _noise(points: Sequence[Measured]) -> float | None:
     """Return the relative standard deviation of one run, pooled over the points with repeats; None without any."""
-    known = [(point.repeats - 1, point.stdev) for point in points if point.stdev is not None and point.repeats > 1]
-    if not known:
+    repeated = [(point.repeats - 1, point.stdev) for point in points if point.stdev is not None and point.repeats > 1]
+    if not repeated:
         return None
-    return math.sqrt(sum(freedom * stdev**2 for freedom, stdev in known) / sum(freedom for freedom, _ in known))
+    return math.sqrt(sum(freedom * stdev**2 for freedom, stdev in repeated) / sum(freedom for freedom, _ in repeated))
 
 
-def _least_squares(law: str, base: Measured, others: Sequence[Measured], noise: float | None) -> _Fitted:
+def _least_squares(law: str, base: Measured, larger: Sequence[Measured], noise: float | None) -> _Fitted:
     """Return the law's fraction f from y = f · u with u = 1 - 1/n, its standard error and its distance."""
-    shares = [1 - 1 / point.n for point in others]
+    shares = [1 - 1 / point.n for point in larger]
     if law == "gustafson":
-        heights = [point.speedup / point.n for point in others]
+        heights = [point.speedup / point.n for point in larger]
         lost = [1 - height for height in heights]
     else:
-        heights = [1 / point.speedup for point in others]
-        lost = [height - 1 / point.n for height, point in zip(heights, others, strict=True)]
+        heights = [1 / point.speedup for point in larger]
+        lost = [height - 1 / point.n for height, point in zip(heights, larger, strict=True)]
     weight = sum(share * share for share in shares)
     fraction = sum(share * y for share, y in zip(shares, lost, strict=True)) / weight
     error = None
     if noise is not None:
         # A point's own noise moves its height in proportion; the base's noise moves all heights together.
         pulls = [share * height / weight for share, height in zip(shares, heights, strict=True)]
-        own = sum(pull**2 / point.repeats for pull, point in zip(pulls, others, strict=True))
+        own = sum(pull**2 / point.repeats for pull, point in zip(pulls, larger, strict=True))
         repeats = noise**2 * (own + sum(pulls) ** 2 / base.repeats)
         misfit = sum((y - fraction * share) ** 2 for y, share in zip(lost, shares, strict=True))
-        error = math.sqrt(max(repeats, misfit / (len(others) - 1) / weight))
-    held = min(max(fraction, 0.0), 1.0)
-    distances = [point.speedup / point.n - efficiency(law, held, point.n) for point in others]
-    return _Fitted(law, fraction, error, math.sqrt(sum(each * each for each in distances) / len(distances)))
+        error = math.sqrt(max(repeats, misfit / (len(larger) - 1) / weight))
+    bounded = min(max(fraction, 0.0), 1.0)
+    distances = [point.speedup / point.n - efficiency(law, bounded, point.n) for point in larger]
+    return _Fitted(law, fraction, error, math.sqrt(sum(distance * distance for distance in distances) / len(distances)))

@@ -112,17 +112,17 @@ def plot_study(
     """
     warnings: list[str] = []
     chosen = current_language()
-    shown = str(results["study"]) if title is None else title
+    heading = str(results["study"]) if title is None else title
     if path.suffix.lower() == ".png" and not has_japanese():
         if chosen == "ja":
             warnings.append(f"{message('scaling.plot_no_font')} ({message('scaling.plot_no_font_hint')})")
             chosen = "en"
-        if needs_japanese(shown):
+        if needs_japanese(heading):
             warnings.append(message("scaling.plot_title_omitted"))
-            shown = ""
+            heading = ""
         if needs_japanese(f"{results['metric']}{results['unit']}"):
             results = {**results, "metric": "", "unit": ""}
-    write_plot(plot_spec(results, title=shown, language=chosen, template=template), path)
+    write_plot(plot_spec(results, title=heading, language=chosen, template=template), path)
     return warnings
 
 
@@ -184,8 +184,8 @@ def _filled(value: Any, fills: Mapping[str, Any]) -> Any:
 
 def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
     points = points_of(results)
-    band = [row for each in series_of(results) for row in _band(each)]
-    validated = all(entry["level"] is not None for each in series_of(results) for entry in _next(each))
+    band = [row for series in series_of(results) for row in _band(series)]
+    validated = all(entry["level"] is not None for series in series_of(results) for entry in _next(series))
     sizes = sorted({*(point["processes"] for point in points), *(row["processes"] for row in band)}) or [1]
     bases = _bases(results) or [sizes[0]]
     # A study of one size still needs an axis with two ends.
@@ -215,11 +215,11 @@ def _fills(results: Mapping[str, Any], title: str) -> dict[str, Any]:
 def _band(series: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the predicted efficiency and speed-up with intervals, from the largest point to twice its size."""
     base = series["base_processes"]
-    known = believed(series["points"])
+    measured = believed(series["points"])
     predicted = _next(series)
-    if not (base and known and predicted):
+    if not (base and measured and predicted):
         return []
-    last = known[-1]
+    last = measured[-1]
     rows = [{"processes": last["processes"], **dict.fromkeys(("efficiency", "low", "high"), last["efficiency"])}]
     rows += [{key: entry[key] for key in ("processes", "efficiency", "low", "high")} for entry in predicted]
     for row in rows:
@@ -235,18 +235,18 @@ def _next(series: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _bases(results: Mapping[str, Any]) -> list[int]:
     """Return the base of each series, each number once."""
-    return sorted({each["base_processes"] for each in series_of(results) if each["base_processes"]})
+    return sorted({series["base_processes"] for series in series_of(results) if series["base_processes"]})
 
 
 def _datasets(results: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     more_is_better = not lower_is_better(str(results["unit"]))
     series = series_of(results)
     points, repeats, failed, doubted, band = [], [], [], [], []
-    for each in series:
-        base = each["base_processes"]
-        own = {"series": label(each)} if len(series) > 1 else {}
-        band += [{**row, **own} for row in _band(each)]
-        for point in each["points"]:
+    for entry in series:
+        base = entry["base_processes"]
+        own = {"series": label(entry)} if len(series) > 1 else {}
+        band += [{**row, **own} for row in _band(entry)]
+        for point in entry["points"]:
             size = point["processes"]
             if point["speedup"]:
                 points.append(

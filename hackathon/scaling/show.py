@@ -92,8 +92,8 @@ def doubt_ids(doubts: Sequence[Mapping[str, Any]]) -> str:
 
 def doubt_text(doubt: Mapping[str, Any]) -> str:
     """Return what a doubt says, with the place where it shows."""
-    place = plain(doubt["evidence"])
-    return plain(doubt["message"]) + (message("doubts.evidence", place=place) if place else "")
+    evidence = plain(doubt["evidence"])
+    return plain(doubt["message"]) + (message("doubts.evidence", place=evidence) if evidence else "")
 
 
 def point_state(point: Mapping[str, Any]) -> str:
@@ -113,7 +113,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
     """
     series = series_of(results)
     lines = [] if len(series) == 1 else [message("scaling.several_series", count=len(series))]
-    parts = [_summary(each) for each in series]
+    parts = [_summary(entry) for entry in series]
     for number, part in enumerate(parts):
         for line in part:
             if len(parts) == 1:
@@ -122,9 +122,9 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
                 lines.append(f"{label(series[number])}: {line}")
             elif number == 0:
                 lines.append(f"{message('scaling.each_series')}: {line}")
-    for found in series:
-        own = [*_shares(found), *_doubts(found), *_failures(found)]
-        lines += [line if len(series) == 1 else f"{label(found)}: {line}" for line in own]
+    for single in series:
+        own = [*_shares(single), *_doubts(single), *_failures(single)]
+        lines += [line if len(series) == 1 else f"{label(single)}: {line}" for line in own]
     lines += [
         message("scaling.unreadable", run=plain(run["id"]), status=full_state(run["status"]))
         for run in results.get("unreadable", ())
@@ -178,8 +178,8 @@ def _doubts(results: Mapping[str, Any]) -> list[str]:
 def _shares(results: Mapping[str, Any]) -> list[str]:
     """Return sentences about where the time of the points' steps goes; one when none of them tells."""
     good = [point for point in results["points"] if point["value"] is not None]
-    told = points_sentences([(point["processes"], point["shares"]) for point in good])
-    return told or ([message("shares.none")] if good else [])
+    sentences = points_sentences([(point["processes"], point["shares"]) for point in good])
+    return sentences or ([message("shares.none")] if good else [])
 
 
 def _failures(results: Mapping[str, Any]) -> list[str]:
@@ -217,10 +217,10 @@ def check_rule(checks: Mapping[str, Any]) -> str:
 
 def fit_sentences(results: Mapping[str, Any]) -> list[str]:
     """Return what the fit says: law, serial fraction, predicted efficiency at larger sizes; nothing without a fit."""
-    found = results["fit"]
-    if not found:
+    fit = results["fit"]
+    if not fit:
         return []
-    return [_law_sentence(found)] + [
+    return [_law_sentence(fit)] + [
         message(
             "scaling.predicted" if entry["level"] is not None else "scaling.predicted_range",
             processes=entry["processes"],
@@ -228,18 +228,18 @@ def fit_sentences(results: Mapping[str, Any]) -> list[str]:
             low=percent(entry["low"]),
             high=percent(entry["high"]),
         )
-        for entry in found.get("predicted", ())
+        for entry in fit.get("predicted", ())
     ]
 
 
-def _law_sentence(found: Mapping[str, Any]) -> str:
-    law = message(f"scaling.law_{found['model']}", formula=found["formula"])
-    if found["serial_fraction"] is None:
+def _law_sentence(fit: Mapping[str, Any]) -> str:
+    law = message(f"scaling.law_{fit['model']}", formula=fit["formula"])
+    if fit["serial_fraction"] is None:
         return message("scaling.fit_meaningless", law=law)
-    fraction = percent(found["serial_fraction"])
-    if found["standard_error"] is None:
+    fraction = percent(fit["serial_fraction"])
+    if fit["standard_error"] is None:
         return message("scaling.fit_without_noise", law=law, fraction=fraction)
-    return message("scaling.fit", law=law, fraction=fraction, error=percent(found["standard_error"]))
+    return message("scaling.fit", law=law, fraction=fraction, error=percent(fit["standard_error"]))
 
 
 def plain(text: object) -> str:
@@ -249,7 +249,7 @@ def plain(text: object) -> str:
 
 def varied(results: Mapping[str, Any]) -> list[str]:
     """Return the names of what the study varies beside the process count."""
-    return list(dict.fromkeys(name for each in series_of(results) for name in each["settings"]))
+    return list(dict.fromkeys(name for entry in series_of(results) for name in entry["settings"]))
 
 
 def _headings(results: Mapping[str, Any]) -> list[str]:
@@ -266,7 +266,7 @@ def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]
         (
             point,
             [
-                *(plain(value_text(each["settings"].get(name, "–"))) for name in names),
+                *(plain(value_text(entry["settings"].get(name, "–"))) for name in names),
                 str(point["processes"]),
                 str(point["nodes"]),
                 spread(point),
@@ -276,8 +276,8 @@ def _rows(results: Mapping[str, Any]) -> list[tuple[Mapping[str, Any], list[str]
                 f"{sum(1 for run in point['runs'] if run['status'] == SUCCEEDED)}/{len(point['runs'])}",
             ],
         )
-        for each in series_of(results)
-        for point in each["points"]
+        for entry in series_of(results)
+        for point in entry["points"]
     ] + [
         (lost, ["–"] * (len(names) + 5) + [message("scaling.unreadable_state"), "0/1"])
         for _ in results.get("unreadable", ())
@@ -351,8 +351,8 @@ def _csv(results: Mapping[str, Any]) -> str:
         head = [results["study"], results["mode"], results["metric"], results["unit"], *[""] * 9, "UNREADABLE", ""]
         cells = [*head, run["id"], "", run["status"], "", "", "", "", *("" for _ in names)]
         writer.writerow([_safe_cell(cell) for cell in cells])
-    for each in series_of(results):
-        for point in each["points"]:
+    for entry in series_of(results):
+        for point in entry["points"]:
             s = point["spread"]
             for run in point["runs"]:
                 cells = [
@@ -361,7 +361,7 @@ def _csv(results: Mapping[str, Any]) -> str:
                     point["efficiency"], point["status"], doubt_ids(point["doubts"]), run["id"], run["job_id"],
                     run["status"], run["value"],
                     run.get("reason", ""), run.get("note", ""), " ".join(run.get("tags", ())),
-                    *(each["settings"].get(name) for name in names),
+                    *(entry["settings"].get(name) for name in names),
                 ]  # fmt: skip
                 writer.writerow([_safe_cell(cell) for cell in cells])
     return stream.getvalue()

@@ -102,19 +102,19 @@ def results(
     return {**head, **{name: value for name, value in alone.items() if name != "settings"}, "series": series}
 
 
-def series_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def series_of(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each series of a study's results as results of its own, with its `settings`; one where nothing varies.
 
     Results without `series`, as an older toolkit made them, are one series.
     """
-    head = {name: found[name] for name in ("schema_version", "study", "mode", "metric", "unit") if name in found}
-    series = found.get("series")
-    return [{**head, **each} for each in series] if series else [{"settings": {}, **found}]
+    head = {name: results[name] for name in ("schema_version", "study", "mode", "metric", "unit") if name in results}
+    series = results.get("series")
+    return [{**head, **entry} for entry in series] if series else [{"settings": {}, **results}]
 
 
-def points_of(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def points_of(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the points of all series."""
-    return [point for each in series_of(found) for point in each["points"]]
+    return [point for entry in series_of(results) for point in entry["points"]]
 
 
 def _same_settings(settings: Mapping[str, Any]) -> str:
@@ -140,7 +140,7 @@ def _series(
     by_size: dict[int, list[RunResult]] = {}
     for run in runs:
         by_size.setdefault(run.processes, []).append(run)
-    values = {size: [v for run in each if (v := _usable(run)) is not None] for size, each in by_size.items()}
+    values = {size: [v for run in runs if (v := _usable(run)) is not None] for size, runs in by_size.items()}
     base_size = next((size for size in sorted(values) if values[size]), None)
     base_value = median(values[base_size]) if base_size is not None else None
     if baseline is not None:
@@ -157,15 +157,15 @@ def _series(
     _add_point_doubts(points, base_size, own_base=baseline is None)
     if baseline is not None and base_size and base_size not in by_size:
         measured.append(Measured(processes=base_size, n=1.0, speedup=1.0))
-    found: dict[str, Any] = {
+    table: dict[str, Any] = {
         "base_processes": base_size if base_value is not None else None,
         "points": points,
         "checks": _checks(runs, check),
-        "fit": fit(mode, [each for each in measured if each is not None]),
+        "fit": fit(mode, [point for point in measured if point is not None]),
     }
     if baseline is not None:
-        found["baseline"] = baseline.id
-    return found
+        table["baseline"] = baseline.id
+    return table
 
 
 def lower_is_better(unit: str) -> bool:
@@ -194,10 +194,12 @@ def _of_all(unit: str) -> str:
     return next((unit.removesuffix(end) for end in PER_PROCESS if unit.endswith(end)), unit)
 
 
-def failed(found: Mapping[str, Any]) -> bool:
+def failed(results: Mapping[str, Any]) -> bool:
     """Return True when a run of these results failed (a study that is still running has not failed)."""
     return any(
-        run["status"] != SUCCEEDED and run["status"] not in OPEN for point in points_of(found) for run in point["runs"]
+        run["status"] != SUCCEEDED and run["status"] not in OPEN
+        for point in points_of(results)
+        for run in point["runs"]
     )
 
 
@@ -230,13 +232,13 @@ def _doubts(mode: str, by_size: Mapping[int, Sequence[RunResult]]) -> dict[str, 
     """Return run id → the doubts about it: those of its records, and of its work beside that of the smallest run."""
     good = [run for size in sorted(by_size) for run in by_size[size] if run.status == SUCCEEDED]
     first = next((run for run in good if run.work), None)
-    found = {}
+    doubts = {}
     for run in good:
         worked = None
         if first is not None and first.work and run.work and run.processes > first.processes:
             worked = work_doubt(mode, run.processes, run.work, first.processes, first.work)
-        found[run.id] = (*run.doubts, *([worked] if worked else ()))
-    return found
+        doubts[run.id] = (*run.doubts, *([worked] if worked else ()))
+    return doubts
 
 
 def _add_point_doubts(points: Sequence[dict[str, Any]], base_size: int | None, *, own_base: bool) -> None:
@@ -274,7 +276,7 @@ def _point(
         "shares": point_json([run.shares for run in runs if run.status == SUCCEEDED and run.shares is not None]),
         "runs": [_run(run, doubts.get(run.id, ())) for run in runs],
     }
-    point["doubts"] = merged(each for run in point["runs"] for each in run["doubts"])
+    point["doubts"] = merged(doubt for run in point["runs"] for doubt in run["doubts"])
     reason = (broken or waiting or runs[0]).reason
     if reason:
         point["reason"] = reason

@@ -40,12 +40,12 @@ def every_form(check: str) -> Sequence[str]:
     """Return a check as every scheduler that is here would have it."""
     if not _WORD.search(check):
         return [check]
-    found: dict[str, None] = {}
+    forms: dict[str, None] = {}
     for name in registry.names():
         try:
             scheduler = registry.load(name)
         except RequestError:
             continue
         for dialect in scheduler.advice_dialects:
-            found[with_commands(check, commands_of(name, dialect))] = None
-    return [each for each in found if each]
+            forms[with_commands(check, commands_of(name, dialect))] = None
+    return [form for form in forms if form]

@@ -290,9 +290,9 @@ class Scheduler(ABC):
         """
         return self.parse_find(answers)
 
-    def same_job(self, one: str, other: str) -> bool:
+    def same_job(self, job_id: str, other: str) -> bool:
         """Return whether two ids mean the same job. Example: `499` and `499.server` on PBS."""
-        return one == other
+        return job_id == other
 
     def can_account(self, job_id: str) -> bool:
         """Return whether accounting can be asked about a text that a run's record has for its job's id.

@@ -30,22 +30,22 @@ def cache_file(scheduler_name: str, cluster_name: str) -> Path:
 
 def read(path: Path, now: float, max_age: float) -> Entries:
     """Return the entries younger than `max_age` seconds; anything of another shape counts as no entry."""
-    kept: Entries = {}
+    fresh: Entries = {}
     content = read_json(path)
     entries = content.get("jobs") if isinstance(content, dict) else None
     for job_id, entry in entries.items() if isinstance(entries, dict) else ():
         try:
-            asked, state = float(entry["t"]), entry["job"]
-            if 0 <= now - asked < max_age:
-                kept[job_id] = (asked, None if state is None else _state(state))
+            answered, state = float(entry["t"]), entry["job"]
+            if 0 <= now - answered < max_age:
+                fresh[job_id] = (answered, None if state is None else _state(state))
         except (KeyError, TypeError, ValueError):
             continue
-    return kept
+    return fresh
 
 
 def write(path: Path, entries: Entries) -> None:
     """Keep the entries; a folder that cannot be written is passed over: the cache is a courtesy, not a need."""
-    jobs = {job_id: {"t": asked, "job": state and asdict(state)} for job_id, (asked, state) in entries.items()}
+    jobs = {job_id: {"t": answered, "job": state and asdict(state)} for job_id, (answered, state) in entries.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"jobs": jobs})

@@ -71,17 +71,17 @@ def compare(cluster: Cluster, written: Mapping[str, Any], machine: Machine) -> l
     A profile without queues lacks all of the machine's. One with some queues may leave out others on purpose: two
     profiles may share a machine.
     """
-    told = {queue.name: queue for queue in machine.queues}
-    found: list[ComparedValue] = []
+    by_name = {queue.name: queue for queue in machine.queues}
+    values: list[ComparedValue] = []
     for name, queue in cluster.queues.items():
-        if name in told:
-            found += _queue(name, queue, told[name])
+        if name in by_name:
+            values += _queue(name, queue, by_name[name])
         else:
-            found.append(ComparedValue(("queues", name), written["queues"][name], None, "gone"))
+            values.append(ComparedValue(("queues", name), written["queues"][name], None, "gone"))
     if not cluster.queues:
-        found += [ComparedValue(("queues", name), None, limits(queue), "missing") for name, queue in told.items()]
+        values += [ComparedValue(("queues", name), None, limits(queue), "missing") for name, queue in by_name.items()]
     group = nearest_group(cluster, machine.nodes)
-    return [*found, *(_node(cluster, written.get("node") or {}, group) if group is not None else ())]
+    return [*values, *(_node(cluster, written.get("node") or {}, group) if group is not None else ())]
 
 
 def others(cluster: Cluster, machine: Machine) -> list[str]:
@@ -104,8 +104,8 @@ def limits(queue: QueueInfo) -> dict[str, Any]:
 def shape(group: NodeGroup) -> dict[str, Any]:
     """Return what a scheduler tells of a node as a profile writes it; CPUs stand for cores that it does not tell."""
     cores = group.cores or group.cpus
-    found = {"cores": cores, "memory": None if group.memory is None else binary_size(group.memory), "gpus": group.gpus}
-    return {key: value for key, value in found.items() if value is not None}
+    values = {"cores": cores, "memory": None if group.memory is None else binary_size(group.memory), "gpus": group.gpus}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def binary_size(size: int) -> str:
@@ -123,23 +123,23 @@ def nearest_group(cluster: Cluster, groups: Sequence[NodeGroup]) -> NodeGroup | 
     return max(zip(fits, mine, strict=True), key=lambda pair: (pair[0], pair[1].nodes))[1] if mine else None
 
 
-def _queue(name: str, queue: Queue, told: QueueInfo) -> Iterator[ComparedValue]:
+def _queue(name: str, queue: Queue, info: QueueInfo) -> Iterator[ComparedValue]:
     yield ComparedValue(("queues", name), name, name, "same")
-    if queue.min_nodes > 1 or (told.min_nodes or 1) > 1:
-        least = told.min_nodes
+    if queue.min_nodes > 1 or (info.min_nodes or 1) > 1:
+        least = info.min_nodes
         same: Verdict = "unknown" if least is None else "same" if least == queue.min_nodes else "differs"
         yield ComparedValue(("queues", name, "min_nodes"), queue.min_nodes, least, same)
-    yield ComparedValue(("queues", name, "nodes"), queue.nodes, told.nodes, _nodes_verdict(queue.nodes, told))
+    yield ComparedValue(("queues", name, "nodes"), queue.nodes, info.nodes, _nodes_verdict(queue.nodes, info))
     written = format_walltime(queue.walltime) if queue.walltime else None
-    longest = format_walltime(told.walltime) if told.walltime else None
+    longest = format_walltime(info.walltime) if info.walltime else None
     yield ComparedValue(("queues", name, "walltime"), written, longest, _verdict(written, longest))
 
 
-def _nodes_verdict(nodes: int | None, told: QueueInfo) -> Verdict:
+def _nodes_verdict(nodes: int | None, info: QueueInfo) -> Verdict:
     """Return the verdict on a limit; one below the mere number of nodes may be the site's in another way."""
-    if nodes is not None and told.nodes is not None and nodes < told.nodes and told.nodes == told.size:
+    if nodes is not None and info.nodes is not None and nodes < info.nodes and info.nodes == info.size:
         return "possible"
-    return _verdict(nodes, told.nodes)
+    return _verdict(nodes, info.nodes)
 
 
 def _verdict(profile: Any, machine: Any) -> Verdict:
@@ -149,7 +149,7 @@ def _verdict(profile: Any, machine: Any) -> Verdict:
 
 
 def _node(cluster: Cluster, written: Mapping[str, Any], group: NodeGroup) -> Iterator[ComparedValue]:
-    node, told = cluster.node, shape(group)
+    node, reported = cluster.node, shape(group)
     if node.cores != "auto":
         counted = group.cores or group.cpus
         # which of its threads a CPU is, is not told: every multiple may be the same node
@@ -159,10 +159,10 @@ def _node(cluster: Cluster, written: Mapping[str, Any], group: NodeGroup) -> Ite
         yield ComparedValue(("node", "cores"), node.cores, node.cores if fits else counted, verdict)
     if group.memory is None or node.memory is None:
         has = None if node.memory is None else written.get("memory", node.memory)
-        yield ComparedValue(("node", "memory"), has, told.get("memory"), _verdict(has, told.get("memory")))
+        yield ComparedValue(("node", "memory"), has, reported.get("memory"), _verdict(has, reported.get("memory")))
     else:
         near = abs(group.memory - node.memory) <= TOLERANCE * node.memory
         has = written.get("memory", node.memory)
-        yield ComparedValue(("node", "memory"), has, told["memory"], "same" if near else "differs")
+        yield ComparedValue(("node", "memory"), has, reported["memory"], "same" if near else "differs")
     if node.gpus != "auto":
         yield ComparedValue(("node", "gpus"), node.gpus, group.gpus, _verdict(node.gpus, group.gpus))

@@ -229,10 +229,10 @@ class Dialect:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Return the dialect with these values; one that another version of the toolkit wrote and that does not fit is
         left out. Values of profiles were checked when they were read (`profiles.py`)."""
-        known = {}
+        readable = {}
         for entry in fields(cls):
             try:
-                known[entry.name] = rebuild(entry.type, values[entry.name])
+                readable[entry.name] = rebuild(entry.type, values[entry.name])
             except (KeyError, ValueError):
                 continue
-        return cls(**known)
+        return cls(**readable)

@@ -37,30 +37,30 @@ def known_nodes(cluster: Cluster) -> tuple[NodeGroup, ...]:
     if not argvs:
         return ()
     path = _place(cluster, argvs)
-    kept = _read(path)
-    if kept is not None:
-        return kept
+    cached = _read(path)
+    if cached is not None:
+        return cached
     return _asked(scheduler, path)
 
 
 def _asked(scheduler: Scheduler, path: Path | None) -> tuple[NodeGroup, ...]:
     try:
-        found = tuple(runner.nodes(scheduler, timeout=PATIENCE, delays=()))
+        groups = tuple(runner.nodes(scheduler, timeout=PATIENCE, delays=()))
     except SchedulerError:
         return ()
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, {"t": time.time(), "nodes": [asdict(group) for group in found]})
+            write_json(path, {"t": time.time(), "nodes": [asdict(group) for group in groups]})
         except OSError:
             pass  # it is asked again the next time
-    return found
+    return groups
 
 
 def _place(cluster: Cluster, argvs: list[list[str]]) -> Path | None:
     """Return where the answer lies: for this scheduler on this machine, since a home may be that of several."""
-    where = [os.uname().nodename, *(os.environ.get(name, "") for name in sorted(SITE_VARIABLES))]
-    digest = hashlib.sha256(repr([cluster.scheduler, argvs, where]).encode()).hexdigest()[:16]
+    site = [os.uname().nodename, *(os.environ.get(name, "") for name in sorted(SITE_VARIABLES))]
+    digest = hashlib.sha256(repr([cluster.scheduler, argvs, site]).encode()).hexdigest()[:16]
     try:
         return user_cache() / "nodes" / f"{digest}.json"
     except RuntimeError:
@@ -72,7 +72,7 @@ def _read(path: Path | None) -> tuple[NodeGroup, ...] | None:
     try:
         if not 0 <= time.time() - float(content["t"]) < KEPT:
             return None
-        return tuple(_group(each) for each in content["nodes"])
+        return tuple(_group(group) for group in content["nodes"])
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -41,14 +41,14 @@ def _corrected(text: str, path: Path, name: str, compared: Sequence[ComparedValu
     added = {value.path for value in compared if value.verdict == "missing"}
     new, settled = _without_marks(_without_orphans(new, path), path, confirmed, added)
     source = f"checked-{day}"
-    told = {value.path for value in changed if value.verdict != "gone"}
+    paths = {value.path for value in changed if value.verdict != "gone"}
     if any(len(path) == 2 and path[0] == "queues" for path in added):
-        told = {each for each in told if each[0] != "queues"} | {("queues",)}  # the profile had none
-    for key in sorted(told | settled):
-        old = before[key].sources if key in before and key not in told else ()
-        cited = [*(each for each in old if each != source), source]
+        paths = {key_path for key_path in paths if key_path[0] != "queues"} | {("queues",)}  # the profile had none
+    for key in sorted(paths | settled):
+        old = before[key].sources if key in before and key not in paths else ()
+        cited = [*(citation for citation in old if citation != source), source]
         new = set_value(new, ("evidence", ".".join(map(str, key))), cited[0] if len(cited) == 1 else cited)
-    if told | settled:
+    if paths | settled:
         new = set_value(new, ("sources", source), {"title": title, "date": day})
     if new != text:
         load.read_cluster(new.encode(), path, name, registry.dialect_type)
@@ -63,7 +63,7 @@ def _without_marks(text: str, path: Path, confirmed: set[KeyPath], added: set[Ke
     for index in range(len(marks) - 1, -1, -1):
         block = find_key(profile, marks[index]) or ()
         below = [value.path for value in cited_values(profile) if value.path[: len(block)] == block]
-        if all(each in confirmed or any(each[: len(new)] == new for new in added) for each in below):
+        if all(value_path in confirmed or any(value_path[: len(new)] == new for new in added) for value_path in below):
             settled |= set(below)
             text = remove(text, ("unverified", index))
     return text, settled

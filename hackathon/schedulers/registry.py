@@ -76,7 +76,7 @@ def dialect_type(name: str) -> type[Dialect] | None:
 
 
 @functools.cache
-def _dialect_type(name: str, places: tuple[str, ...]) -> type[Dialect] | None:
+def _dialect_type(name: str, folders: tuple[str, ...]) -> type[Dialect] | None:
     if name in BUILT_IN:
         kind: type[Dialect] = _class(BUILT_IN[name][1])
         return kind
@@ -92,7 +92,7 @@ def allocation(environment: Mapping[str, str]) -> JobAllocation | None:
     Raises ValueError with the job's id where its variables do not tell what it has.
     """
     kinds = (dialect_type(name) for name in BUILT_IN)
-    return next((found for kind in kinds if kind is not None and (found := kind.allocation_of(environment))), None)
+    return next((job for kind in kinds if kind is not None and (job := kind.allocation_of(environment))), None)
 
 
 def script_language(name: str) -> "ScriptLanguage | None":
@@ -133,13 +133,13 @@ def here() -> list[str]:
 
 def problems() -> dict[str, str]:
     """Return name → reason of every scheduler that cannot be loaded."""
-    found = {}
+    reasons = {}
     for name in names():
         try:
             load(name)
         except RequestError as error:
-            found[name] = str(error.values["reason"])
-    return found
+            reasons[name] = str(error.values["reason"])
+    return reasons
 
 
 def _scheduler(name: str, target: str, values: Mapping[str, Any]) -> "Scheduler":
@@ -150,8 +150,8 @@ def _scheduler(name: str, target: str, values: Mapping[str, Any]) -> "Scheduler"
         raise TypeError(f"{target} is not a subclass of {Scheduler.__module__}.Scheduler")
     if kind.name != name:
         raise TypeError(f"{target} has the name {kind.name!r}")
-    made: Scheduler = kind()
-    return replace(made, dialect=type(made.dialect).of(values)) if values else made
+    scheduler: Scheduler = kind()
+    return replace(scheduler, dialect=type(scheduler.dialect).of(values)) if values else scheduler
 
 
 def _class(target: str) -> Any:
@@ -180,10 +180,10 @@ def _plug_ins() -> dict[str, str]:
         return {}
 
 
-def _near(name: str, known: list[str]) -> list[str]:
+def _near(name: str, candidates: list[str]) -> list[str]:
     import difflib
 
-    return difflib.get_close_matches(name, known, 3)
+    return difflib.get_close_matches(name, candidates, 3)
 
 
 def _words(error: Exception) -> str:

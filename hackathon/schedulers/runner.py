@@ -69,9 +69,9 @@ def child_environment(scheduler: Scheduler | None = None, *, submission: bool = 
     Questions get `LC_ALL=C`. A submission does not, because schedulers hand the submitter's environment to the job; no
     known one translates what it then prints. The scheduler has the last word (`Scheduler.environment`).
     """
-    kept = {name: value for name, value in os.environ.items() if not foreign.leaks(name)}
-    kept = _with_own_programs(kept) if submission else {**kept, "LC_ALL": "C"}
-    return kept if scheduler is None else scheduler.environment(kept, submission=submission)
+    environment = {name: value for name, value in os.environ.items() if not foreign.leaks(name)}
+    environment = _with_own_programs(environment) if submission else {**environment, "LC_ALL": "C"}
+    return environment if scheduler is None else scheduler.environment(environment, submission=submission)
 
 
 def _with_own_programs(environment: dict[str, str]) -> dict[str, str]:
@@ -251,24 +251,24 @@ def status(
     A text that can be no id is not asked about, and UNKNOWN: it would be an option, or spoil the answer about all.
     """
     answer = StatusAnswer()
-    asked = dict.fromkeys(ids)
-    wanted = [job_id for job_id in asked if scheduler.is_id(job_id)]
-    for job_id in asked.keys() - set(wanted):
+    unique = dict.fromkeys(ids)
+    askable = [job_id for job_id in unique if scheduler.is_id(job_id)]
+    for job_id in unique.keys() - set(askable):
         reason = message("schedulers.not_an_id", scheduler=scheduler.name, job_id=printable(job_id))
         answer.jobs[job_id] = JobState(UNKNOWN, "", reason=reason)
         answer.asked[job_id] = time.time()
-    for first in range(0, len(wanted), BATCH):
-        part = wanted[first : first + BATCH]
-        found = _patiently(lambda part=part: _ask_status(scheduler, part, timeout), delays)  # type: ignore[misc]
-        answer.jobs.update(found.jobs)
-        answer.asked.update(found.asked)
+    for first in range(0, len(askable), BATCH):
+        part = askable[first : first + BATCH]
+        part_answer = _patiently(lambda part=part: _ask_status(scheduler, part, timeout), delays)  # type: ignore[misc]
+        answer.jobs.update(part_answer.jobs)
+        answer.asked.update(part_answer.asked)
     return answer
 
 
 def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float | None) -> StatusAnswer:
     began = time.time()
-    first, *others = scheduler.status_argv(ids)
-    answers = [_ask(scheduler, first, timeout), *(_ask_if_possible(scheduler, argv, timeout) for argv in others)]
+    first, *further_argvs = scheduler.status_argv(ids)
+    answers = [_ask(scheduler, first, timeout), *(_ask_if_possible(scheduler, argv, timeout) for argv in further_argvs)]
     for further in (scheduler.follow_up_argv, scheduler.fall_back_argv):
         answers += [_ask_if_possible(scheduler, argv, timeout) for argv in further(answers, ids)]
     return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
@@ -298,16 +298,16 @@ def status_cached(
     over. Raises SchedulerError when the scheduler has to be asked and does not answer.
     """
     path = cache.cache_file(scheduler.name, cluster_name)
-    kept = cache.read(path, time.time(), max_age)
-    wanted = list(dict.fromkeys(ids))
-    missing = [job_id for job_id in wanted if job_id not in kept]
+    cached = cache.read(path, time.time(), max_age)
+    unique = list(dict.fromkeys(ids))
+    missing = [job_id for job_id in unique if job_id not in cached]
     if missing:
         answer = status(scheduler, missing)
-        kept.update({job_id: (answer.asked[job_id], answer.jobs.get(job_id)) for job_id in missing})
-        cache.write(path, kept)
+        cached.update({job_id: (answer.asked[job_id], answer.jobs.get(job_id)) for job_id in missing})
+        cache.write(path, cached)
     return StatusAnswer(
-        {job_id: state for job_id in wanted if (state := kept[job_id][1]) is not None},
-        {job_id: kept[job_id][0] for job_id in wanted},
+        {job_id: state for job_id in unique if (state := cached[job_id][1]) is not None},
+        {job_id: cached[job_id][0] for job_id in unique},
     )
 
 
@@ -326,20 +326,20 @@ def accounting(
             answers += [_ask(scheduler, argv, timeout) for argv in scheduler.follow_up_argv(answers, part)]
         return scheduler.parse_accounting(answers, part) if answers else {}
 
-    found: dict[str, JobAccounting] = {}
-    wanted = [job_id for job_id in dict.fromkeys(ids) if scheduler.can_account(job_id)]
-    for first in range(0, len(wanted), BATCH):
-        part = wanted[first : first + BATCH]
-        found |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]
-    return found
+    accounts: dict[str, JobAccounting] = {}
+    accountable = [job_id for job_id in dict.fromkeys(ids) if scheduler.can_account(job_id)]
+    for first in range(0, len(accountable), BATCH):
+        part = accountable[first : first + BATCH]
+        accounts |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]
+    return accounts
 
 
 def forget(scheduler: Scheduler, cluster_name: str, ids: Iterable[str]) -> None:
     """Drop kept answers about jobs, a cancelled one say, so that the next question goes to the scheduler."""
     path = cache.cache_file(scheduler.name, cluster_name)
-    kept, unwanted = cache.read(path, time.time(), MAX_AGE), set(ids)
-    if not unwanted.isdisjoint(kept):
-        cache.write(path, {job_id: entry for job_id, entry in kept.items() if job_id not in unwanted})
+    cached, unwanted = cache.read(path, time.time(), MAX_AGE), set(ids)
+    if not unwanted.isdisjoint(cached):
+        cache.write(path, {job_id: entry for job_id, entry in cached.items() if job_id not in unwanted})
 
 
 def cancel(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> bool:
@@ -351,8 +351,8 @@ def cancel(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -
 def _require_id(scheduler: Scheduler, job_id: str) -> None:
     """Raise SchedulerError for a text that can be no job's id: ids are read from files, and `-f` is an option."""
     if not scheduler.is_id(job_id):
-        shown = printable(job_id)
-        raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=shown)
+        text = printable(job_id)
+        raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=text)
 
 
 def find(

@@ -225,11 +225,11 @@ class ScriptLanguage:
 
 def table(text: str) -> dict[str, tuple[str, int]]:
     """Return a table of options from lines `-a --all 1`: spellings, the first counts, and how many values follow."""
-    found = {}
+    options = {}
     for line in text.strip().splitlines():
         *names, count = line.split()
-        found.update({name: (names[0], int(count)) for name in names})
-    return found
+        options.update({name: (names[0], int(count)) for name in names})
+    return options
 
 
 def number(text: str) -> int | None:

@@ -75,15 +75,15 @@ def grouped(groups: Iterable[NodeGroup], count: Callable[[Iterable[int]], int] =
 
     `count` is `max` where nodes in several queues were printed for each queue.
     """
-    found: dict[NodeGroup, list[NodeGroup]] = {}
+    by_shape: dict[NodeGroup, list[NodeGroup]] = {}
     for group in groups:
-        found.setdefault(replace(group, nodes=0, queues=()), []).append(group)
+        by_shape.setdefault(replace(group, nodes=0, queues=()), []).append(group)
     merged = [
         replace(
             shape,
-            nodes=count(each.nodes for each in same),
-            queues=tuple(dict.fromkeys(queue for each in same for queue in each.queues)),
+            nodes=count(group.nodes for group in same),
+            queues=tuple(dict.fromkeys(queue for group in same for queue in group.queues)),
         )
-        for shape, same in found.items()
+        for shape, same in by_shape.items()
     ]
     return sorted(merged, key=lambda group: -group.nodes)

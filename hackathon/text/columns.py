@@ -75,13 +75,14 @@ def aligned(rows: Sequence[Sequence[str]], columns: int, *, gap: int = 2, narrow
     """
     cells = [[printable(cell, kept="\n") for cell in row] for row in rows]
     widths = [max(width(line) for row in cells for line in row[at].split("\n")) for at in range(len(cells[0]))]
-    room = columns - sum(gap + each for each in widths[1:])
+    room = columns - sum(gap + column_width for column_width in widths[1:])
     widths[0] = min(widths[0], max(room, narrowest))
     lines = []
     for row in cells:
         names = wrapped(row[0], widths[0])
         numbers = "".join(
-            " " * (gap + each - width(cell)) + cell for cell, each in zip(row[1:], widths[1:], strict=True)
+            " " * (gap + column_width - width(cell)) + cell
+            for cell, column_width in zip(row[1:], widths[1:], strict=True)
         )
         lines.append(names[0] + " " * (widths[0] - width(names[0])) + numbers)
         lines += names[1:]

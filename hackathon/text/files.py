@@ -73,38 +73,38 @@ def open_regular(path: Path | str) -> BinaryIO:
         raise
 
 
-def read_data(stream: BinaryIO, size: int, place: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield (place, block of at most `size` bytes) of a file that stands at `place`, to its end or to `end`.
+def read_data(stream: BinaryIO, size: int, position: int = 0, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (position, block of at most `size` bytes) of a file that stands at `position`, to its end or to `end`.
 
     Of a hole, and of as many zeros that take room, there is only (the place behind it, no bytes): a zero is neither a
     line end nor a word.
     """
-    while end is None or place < end:
-        block = stream.read(size if end is None else min(size, end - place))
+    while end is None or position < end:
+        block = stream.read(size if end is None else min(size, end - position))
         if not block:
             return
         if block.startswith(b"\0") and len(block) >= min(HOLE, size) and block == bytes(len(block)):
-            place += len(block) + _skip_hole(stream)
-            yield place, b""
+            position += len(block) + _skip_hole(stream)
+            yield position, b""
         else:
-            yield place, block
-            place += len(block)
+            yield position, block
+            position += len(block)
 
 
 def _skip_hole(stream: BinaryIO) -> int:
     """Go on where a file has data again, or to its end; return how many bytes lie between. A pipe stays as it is."""
     try:
-        here = stream.tell()
+        current = stream.tell()
         try:
-            there = os.lseek(stream.fileno(), here, os.SEEK_DATA)
+            following = os.lseek(stream.fileno(), current, os.SEEK_DATA)
         except OSError as error:
             if error.errno != errno.ENXIO:
                 return 0
-            there = os.lseek(stream.fileno(), 0, os.SEEK_END)  # no data up to the end
-        stream.seek(max(here, there))
+            following = os.lseek(stream.fileno(), 0, os.SEEK_END)  # no data up to the end
+        stream.seek(max(current, following))
     except OSError:
         return 0
-    return max(0, there - here)
+    return max(0, following - current)
 
 
 def read_json(path: Path) -> Any | None:
@@ -136,7 +136,7 @@ def known_json(path: Path) -> Any | None:
 def listed(path: Path) -> bool:
     """Return whether a folder names a file, which may not be there to be opened yet (NFS). Raises OSError."""
     try:
-        return any(each.name == path.name for each in path.parent.iterdir())
+        return any(entry.name == path.name for entry in path.parent.iterdir())
     except FileNotFoundError:
         return False
 
@@ -162,15 +162,15 @@ def objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 def objects_of(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects among lines of JSON; many lines are read at once, one by one only where one of them is torn."""
-    rest = filter(None, lines)  # a whole file ends with an empty one
-    while some := list(islice(rest, _TOGETHER)):
-        found: list[Any] = []
+    texts = filter(None, lines)  # a whole file ends with an empty one
+    while some := list(islice(texts, _TOGETHER)):
+        values: list[Any] = []
         if all(text[:1] == "{" and text[-1:] == "}" for text in some):
             with suppress(ValueError, RecursionError):
-                found = json.loads(f"[{','.join(some)}]")
-        if len(found) != len(some):
-            found = [_value(text) for text in some]
-        yield from (value for value in found if isinstance(value, dict))
+                values = json.loads(f"[{','.join(some)}]")
+        if len(values) != len(some):
+            values = [_value(text) for text in some]
+        yield from (value for value in values if isinstance(value, dict))
 
 
 def _value(text: str) -> Any:

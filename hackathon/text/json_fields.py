@@ -25,8 +25,8 @@ def number(value: object) -> float | None:
 
 def finite(value: object) -> float | None:
     """Return a JSON number as float, None for anything else and for NaN and Infinity."""
-    found = number(value)
-    return found if found is not None and math.isfinite(found) else None
+    amount = number(value)
+    return amount if amount is not None and math.isfinite(amount) else None
 
 
 def whole(value: object) -> int | None:
@@ -48,19 +48,19 @@ def text_of(value: object) -> str:
 
 def texts_of(value: object) -> tuple[str, ...]:
     """Return the entries of a JSON list as texts in full; () for anything else."""
-    return tuple(str(each) for each in listed(value))
+    return tuple(str(entry) for entry in listed(value))
 
 
 def count_of(value: object) -> int:
     """Return a whole JSON number from 0 to MOST; 0, which is not known, for anything else."""
-    found = whole(value)
-    return found if found is not None and 0 <= found < MOST else 0
+    count = whole(value)
+    return count if count is not None and 0 <= count < MOST else 0
 
 
 def moment_of(value: object) -> float | None:
     """Return seconds since 1970 as the clocks of this toolkit can have them, None for anything else."""
-    found = finite(value)
-    return found if found is not None and 0 < found < LATEST else None
+    moment = finite(value)
+    return moment if moment is not None and 0 < moment < LATEST else None
 
 
 def mapping_of(value: object) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def mapping_of(value: object) -> dict[str, Any]:
 
 def mappings_of(value: object) -> dict[str, dict[str, Any]]:
     """Return those entries of a JSON object that are objects."""
-    return {name: each for name, each in mapping_of(value).items() if isinstance(each, dict)}
+    return {name: entry for name, entry in mapping_of(value).items() if isinstance(entry, dict)}
 
 
 def listed(value: object) -> list[Any]:

@@ -21,4 +21,6 @@ def printable(text: str, *, kept: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() or each in kept else " " if each in _GAPS else "·" for each in text)
+    return "".join(
+        letter if letter.isprintable() or letter in kept else " " if letter in _GAPS else "·" for letter in text
+    )

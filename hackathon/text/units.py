@@ -25,13 +25,13 @@ def parse_walltime(value: str | int) -> int:
     if _SECONDS.match(text):
         seconds = int(text)
     elif match := _CLOCK.match(text):
-        minutes, rest = int(match["minutes"]), int(match["seconds"] or 0)
-        if minutes > 59 or rest > 59:
+        minutes, remaining = int(match["minutes"]), int(match["seconds"] or 0)
+        if minutes > 59 or remaining > 59:
             raise ValueError(f"minutes and seconds go to 59 in {text!r}")
-        seconds = ((int(match["days"] or 0) * 24 + int(match["hours"])) * 60 + minutes) * 60 + rest
+        seconds = ((int(match["days"] or 0) * 24 + int(match["hours"])) * 60 + minutes) * 60 + remaining
     elif text.isascii() and (match := _SHORT.match(text.lower())):
-        days, hours, minutes, rest = (int(part or 0) for part in match.groups())
-        seconds = ((days * 24 + hours) * 60 + minutes) * 60 + rest
+        days, hours, minutes, remaining = (int(part or 0) for part in match.groups())
+        seconds = ((days * 24 + hours) * 60 + minutes) * 60 + remaining
     else:
         raise ValueError(f"{text!r} is not a walltime such as 00:30:00, 90m or 2h")
     if seconds <= 0:
@@ -41,9 +41,9 @@ def parse_walltime(value: str | int) -> int:
 
 def format_walltime(seconds: int) -> str:
     """Return `HH:MM:SS` (hours may exceed 24), the form that PBS, Slurm and PJM all accept."""
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, remaining = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours:02d}:{minutes:02d}:{rest:02d}"
+    return f"{hours:02d}:{minutes:02d}:{remaining:02d}"
 
 
 def parse_moment(value: str, now: float) -> float:
@@ -115,9 +115,9 @@ def format_age(seconds: float) -> str:
 
 def format_duration(seconds: float) -> str:
     """Return a duration to the second as people say it: `40 s`, `8 min 40 s`, `2 h 5 min`, `3 d 4 h`."""
-    rest = max(0, round(seconds))
+    remaining = max(0, round(seconds))
     for unit, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if rest >= size:
-            whole, over = divmod(rest, size)
-            return f"{whole} {unit} {over // part} {smaller}" if over // part else f"{whole} {unit}"
-    return f"{rest} s"
+        if remaining >= size:
+            count, over = divmod(remaining, size)
+            return f"{count} {unit} {over // part} {smaller}" if over // part else f"{count} {unit}"
+    return f"{remaining} s"

@@ -74,15 +74,15 @@ def lives(pid: object, began: object) -> bool:
     return began is None or now is None or now == began
 
 
-def age(then: float, known: Mapping[str, Any], now: float | None = None) -> float:
+def age(then: float, stamped: Mapping[str, Any], now: float | None = None) -> float:
     """Return the seconds since a moment.
 
-    then: the moment by the clock of the day, in seconds since 1970. known: what `stamp` returned then, among other
+    then: the moment by the clock of the day, in seconds since 1970. stamped: what `stamp` returned then, among other
     things; of another machine, or before a restart, it says nothing, and the clock of the day counts. now: that clock,
     for who knows better than both.
     """
-    up = known.get("up")
-    if now is None and known.get("boot") and known["boot"] == boot() and isinstance(up, (int, float)):
+    up = stamped.get("up")
+    if now is None and stamped.get("boot") and stamped["boot"] == boot() and isinstance(up, (int, float)):
         return uptime() - up
     return (time.time() if now is None else now) - then
 
@@ -98,11 +98,11 @@ def memory(before: Mapping[str, Any]) -> dict[str, Any]:
     Looks from another login node begin anew.
     """
     machine, started = boot(), clock()
-    kept = finite(before.get("boot_t")) if machine and before.get("boot") == machine else None
-    return {"boot": machine, "boot_t": kept if kept is not None and kept <= started + SAME else started}
+    earliest = finite(before.get("boot_t")) if machine and before.get("boot") == machine else None
+    return {"boot": machine, "boot_t": earliest if earliest is not None and earliest <= started + SAME else started}
 
 
-def jumped(kept: Mapping[str, Any]) -> float:
+def jumped(stored: Mapping[str, Any]) -> float:
     """Return the seconds that the clock has jumped forwards since the first look that `memory` kept; 0 for none."""
-    jump = clock() - float(memory(kept)["boot_t"])
+    jump = clock() - float(memory(stored)["boot_t"])
     return jump if jump > SAME else 0.0

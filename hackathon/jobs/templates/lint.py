@@ -116,17 +116,17 @@ class _Check:
         if isinstance(part, nodes.Concat):
             return  # its parts are looked at one by one
         if isinstance(part, nodes.Name):
-            good, what = part.name in GIVEN, part.name
+            good, name = part.name in GIVEN, part.name
         else:
             good = isinstance(part, nodes.Const) and isinstance(part.value, str)
-            what = f".{part.attr}" if isinstance(part, nodes.Getattr) else type(part).__name__
+            name = f".{part.attr}" if isinstance(part, nodes.Getattr) else type(part).__name__
         if not good:
-            self.refuse(part, _AS_WRITTEN.get(what, what))
+            self.refuse(part, _AS_WRITTEN.get(name, name))
 
-    def refuse(self, node: "nodes.Node", what: str) -> None:
+    def refuse(self, node: "nodes.Node", name: str) -> None:
         """Raise TemplateError: `what` stands there."""
-        line = node.lineno or next((each.lineno for each in node.iter_child_nodes() if each.lineno), 1)
-        raise TemplateError("jobs.template_forbidden", file=self.file, line=line, what=what)
+        line = node.lineno or next((child.lineno for child in node.iter_child_nodes() if child.lineno), 1)
+        raise TemplateError("jobs.template_forbidden", file=self.file, line=line, what=name)
 
 
 def _is_directive(part: "nodes.Node") -> bool:

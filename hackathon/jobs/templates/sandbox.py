@@ -57,13 +57,13 @@ class TemplateSandbox(ImmutableSandboxedEnvironment):
 
     def concat(self, parts: Iterable[str]) -> str:
         """Join what a template or a block wrote, up to LONGEST letters."""
-        found, length = [], 0
+        texts, length = [], 0
         for part in parts:
-            found.append(part)
+            texts.append(part)
             length += len(part)
             if length > LONGEST:
                 raise TooMuchError(message("jobs.template_letters", count=LONGEST))
-        return "".join(found)
+        return "".join(texts)
 
     def get_template(self, *arguments: Any, **options: Any) -> jinja2.Template:
         """Return a template; a circle of includes ends here."""

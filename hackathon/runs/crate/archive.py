@@ -120,11 +120,11 @@ class Crate:
         executable = {str(name) for name in _list(self.listed.get("executable"))}
         files = {}
         for name in _mapping(record.get("files")):
-            place = f"source/{_safe(str(name), self.path)}"
-            if place not in self.files:
-                raise RequestError("crate.missing", path=self.path, files=lines([place]))
-            content = self.files[place]
-            files[name] = snapshot.SnapshotFile(content, hashlib.sha256(content).hexdigest(), place in executable)
+            inside = f"source/{_safe(str(name), self.path)}"
+            if inside not in self.files:
+                raise RequestError("crate.missing", path=self.path, files=lines([inside]))
+            content = self.files[inside]
+            files[name] = snapshot.SnapshotFile(content, hashlib.sha256(content).hexdigest(), inside in executable)
         links = {str(name): str(target) for name, target in _mapping(record.get("links")).items()}
         for name, target in links.items():
             _safe(name, self.path)
@@ -158,27 +158,27 @@ def read_crate(text: str) -> Crate:
     if text.startswith(("http://", "https://")):
         raise RequestError("crate.address", address=text)
     path = Path(text)
-    place = _Folder(path) if path.is_dir() else _Archive(path)
-    with place:
-        _check_metadata(place)
-        listed = _json(place, LIST)
+    source = _Folder(path) if path.is_dir() else _Archive(path)
+    with source:
+        _check_metadata(source)
+        listed = _json(source, LIST)
         names = listed.get("files")
         if not isinstance(names, dict) or listed.get("schema_version") != SCHEMA_VERSION:
             raise RequestError("crate.other_version", path=path, found=listed.get("schema_version", "–"))
-        missing = [name for name in names if not place.has(_safe(str(name), path))]
+        missing = [name for name in names if not source.has(_safe(str(name), path))]
         if missing:
             raise RequestError("crate.missing", path=path, files=lines(missing))
         if len(names) > ENTRIES_LIMIT:
             raise RequestError("crate.too_many", path=path, count=len(names), limit=ENTRIES_LIMIT)
         files, total = {}, 0
         for name in names:
-            content = files[name] = place.read(name)
+            content = files[name] = source.read(name)
             total += len(content)
             if total > TOTAL_LIMIT:
                 raise RequestError("crate.too_big", path=path, limit=format_size(TOTAL_LIMIT))
         hashes = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
         changed = tuple(sorted(name for name in names if hashes[name] != names[name]))
-        return Crate(path, place.digest(hashes), listed, files, changed)
+        return Crate(path, source.digest(hashes), listed, files, changed)
 
 
 def read_inside(folder: GuardedFolder, name: str, limit: int = SIZE_LIMIT) -> tuple[bytes, bool]:
@@ -187,12 +187,12 @@ def read_inside(folder: GuardedFolder, name: str, limit: int = SIZE_LIMIT) -> tu
     Raises OSError (also for what is refused) and ValueError when it is larger than `limit`.
     """
     with folder.open(name) as stream:
-        found = os.fstat(stream.fileno())
+        status = os.fstat(stream.fileno())
         # No more room than the file needs: for thousands of small files it costs more than the reading.
-        content = stream.read(min(limit, found.st_size + 4096) + 1)
+        content = stream.read(min(limit, status.st_size + 4096) + 1)
     if len(content) > limit:
         raise ValueError(name)
-    return content, bool(found.st_mode & stat.S_IXUSR)
+    return content, bool(status.st_mode & stat.S_IXUSR)
 
 
 class _Folder:
@@ -285,34 +285,38 @@ class _Archive(_Folder):
         return self._sha256
 
 
-def _check_metadata(place: _Folder) -> None:
+def _check_metadata(crate: _Folder) -> None:
     """Raise RequestError unless this is an RO-Crate, and one that this toolkit wrote."""
-    if not place.has(METADATA):
-        raise RequestError("crate.no_crate", path=place.path)
-    graph = _json(place, METADATA).get("@graph")
-    entities = [each for each in graph if isinstance(each, dict)] if isinstance(graph, list) else []
-    about = next((each for each in entities if each.get("@id") == METADATA), None)
-    if about is None or not any(each.get("@id") == "./" for each in entities):
-        raise RequestError("crate.bad_metadata", path=place.path)
-    if not place.has(LIST):
-        root = next(each for each in entities if each.get("@id") == "./")
-        raise RequestError("crate.foreign", path=place.path, profile=_profile(root) or _profile(about) or "–")
+    if not crate.has(METADATA):
+        raise RequestError("crate.no_crate", path=crate.path)
+    graph = _json(crate, METADATA).get("@graph")
+    entities = [entity for entity in graph if isinstance(entity, dict)] if isinstance(graph, list) else []
+    about = next((entity for entity in entities if entity.get("@id") == METADATA), None)
+    if about is None or not any(entity.get("@id") == "./" for entity in entities):
+        raise RequestError("crate.bad_metadata", path=crate.path)
+    if not crate.has(LIST):
+        root = next(entity for entity in entities if entity.get("@id") == "./")
+        raise RequestError("crate.foreign", path=crate.path, profile=_profile(root) or _profile(about) or "–")
 
 
 def _profile(entity: Mapping[str, Any]) -> str:
     """Return what an entity says that it conforms to, as a text for a person."""
     value = entity.get("conformsTo")
-    found = [each.get("@id") for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
-    return printable(", ".join(str(each) for each in found))[:200]
+    profiles = [
+        reference.get("@id")
+        for reference in (value if isinstance(value, list) else [value])
+        if isinstance(reference, dict)
+    ]
+    return printable(", ".join(str(profile) for profile in profiles))[:200]
 
 
-def _json(place: _Folder, name: str) -> dict[str, Any]:
+def _json(crate: _Folder, name: str) -> dict[str, Any]:
     try:
-        value = json.loads(place.read(name))
+        value = json.loads(crate.read(name))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise RequestError("crate.broken_file", path=place.path, file=name)
+        raise RequestError("crate.broken_file", path=crate.path, file=name)
     return value
 
 
@@ -329,14 +333,14 @@ def _safe(name: str, path: Path) -> str:
 
 def _stays_inside(name: str, target: str) -> bool:
     """Return whether a link leads to a place inside; `..` only at its beginning, where no other link is crossed."""
-    place = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
+    path = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
     inner = target.lstrip("./").split("/")
     return (
         bool(target)
         and "\0" not in target
         and not target.startswith("/")
         and ".." not in inner
-        and (place != ".." and not place.startswith("../"))
+        and (path != ".." and not path.startswith("../"))
     )
 
 

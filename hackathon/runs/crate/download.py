@@ -45,16 +45,16 @@ def download(url: str, partial: Path, progress: Progress) -> str:
                     continue
                 if error.code in (401, 403, 404, 410):
                     raise RequestError("data.refused", url=url, what=f"{error.code} {error.reason}") from None
-                what: object = f"{error.code} {error.reason}"
+                reason: object = f"{error.code} {error.reason}"
         except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError) as error:
-            what = getattr(error, "reason", None) or error
-            if isinstance(what, FileNotFoundError):
-                raise RequestError("data.refused", url=url, what=what.strerror) from None
+            reason = getattr(error, "reason", None) or error
+            if isinstance(reason, FileNotFoundError):
+                raise RequestError("data.refused", url=url, what=reason.strerror) from None
         else:
-            what = "connection cut"
+            reason = "connection cut"
         if attempt == ATTEMPTS or _size(partial) <= before:
             break
-    raise UnavailableError("data.cut", url=url, what=what, size=format_size(_size(partial)))
+    raise UnavailableError("data.cut", url=url, what=reason, size=format_size(_size(partial)))
 
 
 def _transfer(url: str, partial: Path, progress: Progress) -> bool:

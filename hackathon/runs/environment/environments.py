@@ -88,7 +88,7 @@ def list_environments(envs: Path) -> list[dict[str, Any]]:
         names = sorted(os.listdir(envs))  # noqa: PTH208
     except OSError:
         return []
-    return [found for name in names if not name.startswith(".") and (found := details(envs / name))]
+    return [record for name in names if not name.startswith(".") and (record := details(envs / name))]
 
 
 def _make_folder(envs: Path) -> None:
@@ -96,9 +96,9 @@ def _make_folder(envs: Path) -> None:
 
     A folder that is there already may hold other things, so nothing is said of it.
     """
-    there = envs.is_dir()
+    existed = envs.is_dir()
     writable_folder(envs)
-    if there:
+    if existed:
         return
     for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _CACHE_MARK)):
         write_whole(envs / name, text)
@@ -214,4 +214,4 @@ def _pass_on_nice(process: int) -> None:
 
 
 def _printable(line: str) -> str:
-    return "".join(each if each.isprintable() else " " for each in line)
+    return "".join(character if character.isprintable() else " " for character in line)

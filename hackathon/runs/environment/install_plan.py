@@ -66,8 +66,12 @@ class InstallPlan:
 
     def environ(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of the build's commands: the caller's, without what leads an installer astray."""
-        kept = {name: value for name, value in environment.items() if name not in _FOREIGN}
-        return {**kept, **self.variables, "PATH": f"{self.path}/bin{os.pathsep}{environment.get('PATH', os.defpath)}"}
+        inherited = {name: value for name, value in environment.items() if name not in _FOREIGN}
+        return {
+            **inherited,
+            **self.variables,
+            "PATH": f"{self.path}/bin{os.pathsep}{environment.get('PATH', os.defpath)}",
+        }
 
 
 def _assignments(variables: Mapping[str, str]) -> list[str]:
@@ -106,7 +110,7 @@ def plan(
     for step in install or USUAL:
         _must_not_steer(step, folder, variant, lock, trusted=trusted)
     steps = [_Step(step, folder, path, variant, lock) for step in install or USUAL]
-    wanted = {"python": version, "machine": os.uname().machine, "steps": [step.wanted for step in steps]}
+    contents = {"python": version, "machine": os.uname().machine, "steps": [step.wanted for step in steps]}
     inside = str(path / "bin" / "python")
     make = (uv, "venv", "--seed", "--python", interpreter) if uv else (interpreter, "-I", "-m", "venv")
     installer = (uv, "pip", "install", "--python", inside) if uv else (inside, "-I", "-m", "pip", "install")
@@ -115,7 +119,7 @@ def plan(
         name=name,
         path=path,
         variant=variant,
-        digest=hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest(),
+        digest=hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest(),
         variables={"VIRTUAL_ENV": str(path), **_caches(envs, cluster), **(_UV_AS_PIP if uv else {})},
         commands=(
             BuildCommand((*make, str(path))),
@@ -176,9 +180,9 @@ def _must_not_steer(step: InstallStep, folder: Path, variant: str, lock: str, *,
             raise RequestError("environments.steered_recipe", file=recipe, what=", ".join(words))
     if step.requirements is not None:
         file = _requirements(folder, step.requirements, variant)
-        for each in (file, file.with_name(f"{file.stem}-{lock}")) if lock else (file,):
-            for number, line in beyond_packages(_text(each)) if each.is_file() and not _is_own(each) else ():
-                raise RequestError("environments.steered", file=each, line=number, what=line)
+        for path in (file, file.with_name(f"{file.stem}-{lock}")) if lock else (file,):
+            for number, line in beyond_packages(_text(path)) if path.is_file() and not _is_own(path) else ():
+                raise RequestError("environments.steered", file=path, line=number, what=line)
 
 
 def _is_own(file: Path) -> bool:
@@ -188,9 +192,9 @@ def _is_own(file: Path) -> bool:
 def _requirements(folder: Path, name: str, variant: str) -> Path:
     file = folder / name
     special = file.with_name(f"{file.stem}-{variant}{file.suffix}")
-    for each in (special, file):
-        if each.is_file():
-            return each
+    for path in (special, file):
+        if path.is_file():
+            return path
     raise RequestError("environments.no_requirements", file=file)
 
 
@@ -216,9 +220,9 @@ def _about(interpreter: str) -> tuple[str, str]:
 def visible(path: Path | str, cluster: "Cluster") -> bool:
     """Return whether compute nodes see a path; true as well on a machine that is not that cluster's."""
     folders = [folder for folder in cluster.visible_from_nodes if os.path.isdir(folder)]  # noqa: PTH112
-    place = os.path.realpath(path)
+    real = os.path.realpath(path)
     return not folders or any(
-        os.path.commonpath([place, os.path.realpath(folder)]) == os.path.realpath(folder) for folder in folders
+        os.path.commonpath([real, os.path.realpath(folder)]) == os.path.realpath(folder) for folder in folders
     )
 
 
@@ -230,16 +234,16 @@ def _home() -> Path | None:
 
 
 def _must_be_visible(path: Path, base: str, cluster: "Cluster") -> None:
-    seen = ", ".join(cluster.visible_from_nodes)
+    listing = ", ".join(cluster.visible_from_nodes)
     if not visible(path, cluster):
-        raise RequestError("environments.not_visible", path=path, seen=seen, cluster=cluster.name)
+        raise RequestError("environments.not_visible", path=path, seen=listing, cluster=cluster.name)
     home = _home()
     # /usr and /opt are every node's own; a Python below an unseen home is nobody's
     inside = home is not None and os.path.commonpath([os.path.realpath(base), os.path.realpath(home)]) == str(
         home.resolve()
     )
     if inside and not visible(base, cluster):
-        raise RequestError("environments.python_not_visible", python=base, seen=seen, cluster=cluster.name)
+        raise RequestError("environments.python_not_visible", python=base, seen=listing, cluster=cluster.name)
 
 
 def _caches(envs: Path, cluster: "Cluster") -> dict[str, str]:

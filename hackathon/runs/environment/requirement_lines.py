@@ -29,9 +29,9 @@ def beyond_packages(text: str) -> Iterator[tuple[int, str]]:
             joined += line[:-1]
             continue
         joined += line
-        wanted = re.sub(r"(?:^|\s+)#.*", "", joined).strip()
-        if wanted and not is_plain(wanted):
-            yield first, wanted
+        requirement = re.sub(r"(?:^|\s+)#.*", "", joined).strip()
+        if requirement and not is_plain(requirement):
+            yield first, requirement
         joined = ""
     if joined.strip():
         yield first, joined.strip()

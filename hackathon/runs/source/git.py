@@ -56,7 +56,7 @@ def tracked(folder: Path) -> bool:
     """Return whether the folder or one above it has a `.git`: only then git is asked at all."""
     try:
         real = folder.resolve()
-        return any((place / ".git").exists() for place in (real, *real.parents))
+        return any((parent / ".git").exists() for parent in (real, *real.parents))
     except OSError:
         return False
 

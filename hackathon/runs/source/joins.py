@@ -83,8 +83,8 @@ class _Code:
             if isinstance(node, ast.Call) and self._harmless(node):
                 waiting += [*node.args, *node.keywords]
             elif isinstance(node, ast.Attribute | ast.Name):
-                name, rest = self.full(node)
-                waiting += [rest] if rest else []
+                name, base = self.full(node)
+                waiting += [base] if base else []
                 if _JOINS.search(name) or (_REACHES.fullmatch(name) and not _HARMLESS.fullmatch(name)):
                     yield name
             elif isinstance(node, ast.Constant):
@@ -106,10 +106,10 @@ class _Code:
         while isinstance(node, ast.Attribute):
             parts.append(node.attr)
             node = node.value
-        rest = None if isinstance(node, ast.Name) else node
+        base = None if isinstance(node, ast.Name) else node
         if isinstance(node, ast.Name) and (node.id in self.aliases or node.id not in self.defined):
             parts.append(self.aliases.get(node.id, node.id))
-        return ".".join(reversed(parts)), rest
+        return ".".join(reversed(parts)), base
 
     def _harmless(self, call: ast.Call) -> bool:
         """Whether it starts a command that only asks something, or fetches or moves files."""

@@ -77,16 +77,16 @@ def program_files(folder: Path, *entries: str) -> Iterator[ProgramFile]:
 
     A file is read when it is asked for. The last one is not `whole` when a limit is reached.
     """
-    seen: set[str] = set()
+    names: set[str] = set()
     waiting, left = list(reversed(entries)), TOTAL
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in names:
             continue
-        seen.add(name)
+        names.add(name)
         file = _read(folder, name, min(LARGEST, left))
         left -= len(file.text)
-        if len(seen) > FILES:
+        if len(names) > FILES:
             file = ProgramFile(name, "", whole=False)
         yield file
         if not file.whole:
@@ -113,14 +113,14 @@ def imports(folder: Path, file: ProgramFile) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             inner = [f"{module}.{alias.name}" if module else alias.name for alias in node.names]
-            found = [(own, each) for each in inner if (own := own_file(folder, beside, each))]
-            yield from found
+            own_files = [(own, module) for module in inner if (own := own_file(folder, beside, module))]
+            yield from own_files
             if module:
                 own = own_file(folder, beside, module)
-                if own or not found:
+                if own or not own_files:
                     yield own, module
-            elif node.level and not found:
-                yield from (("", each) for each in inner)
+            elif node.level and not own_files:
+                yield from (("", module) for module in inner)
 
 
 @dataclass(frozen=True)
@@ -135,29 +135,29 @@ class ProgramText:
     @classmethod
     def read(cls, folder: Path, entry: str) -> "ProgramText | None":
         """Follow the imports of a file below a folder; None when it cannot be read."""
-        seen: list[str] = []
+        names: list[str] = []
         learns = False
         for file in program_files(folder, entry):
             if not file.text.strip() and file.name == entry:
                 return None
-            seen.append(file.name)
+            names.append(file.name)
             if is_runtime(file.name):
                 continue
             if not file.whole:
-                return cls(tuple(seen), file.name)
+                return cls(tuple(names), file.name)
             if file.tree is None:
-                return cls(tuple(seen), file.name)
+                return cls(tuple(names), file.name)
             beside = file.name.rpartition("/")[0]
             word = joining(file.tree, partial(own_file, folder, beside))
             if word:
-                return cls(tuple(seen), word)
+                return cls(tuple(names), word)
             for own, module in imports(folder, file):
                 root = module.partition(".")[0]
                 if not own and root in LONE_PACKAGES:
                     learns = True
                 elif not own and root not in AIDS and root not in sys.stdlib_module_names:
-                    return cls(tuple(seen), module)
-        return cls(tuple(seen), "" if learns else entry)
+                    return cls(tuple(names), module)
+        return cls(tuple(names), "" if learns else entry)
 
 
 def text_lines(folder: Path, name: str) -> tuple[str, ...]:

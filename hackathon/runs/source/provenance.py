@@ -52,32 +52,34 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
     the recorded hashes (its job may have written into it), and with `request` (the same request, resolved now: cluster
     profile, project and parameters) every field.
     """
-    found = []
+    lines = []
     record = run.record()
     then = record.toolkit_version
     if then and then != hackathon.__version__:
-        found.append(message("runs.differs_toolkit", then=then, now=hackathon.__version__))
-    known = read_json(run.path / "source.json")
-    known = known if isinstance(known, dict) else {}
-    if not known:
-        found.append(message("runs.differs_no_source"))
+        lines.append(message("runs.differs_toolkit", then=then, now=hackathon.__version__))
+    source = read_json(run.path / "source.json")
+    source = source if isinstance(source, dict) else {}
+    if not source:
+        lines.append(message("runs.differs_no_source"))
     if run.client("origin").get("kind") != "crate":  # a program out of a crate has no folder to compare with
-        found += _files(known, run, record)
-    if known and not record.in_place:
-        found += _own_copy(run, known)
+        lines += _files(source, run, record)
+    if source and not record.in_place:
+        lines += _own_copy(run, source)
     if request is not None:
-        found += _fields(record.raw, request.to_json())
-    return found
+        lines += _fields(record.raw, request.to_json())
+    return lines
 
 
-def _files(known: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[str]:
+def _files(source: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[str]:
     """Return what differs between recorded hashes and a project's folder now."""
-    if not known:
+    if not source:
         return []
     try:
-        exclude = [str(each) for each in record.raw.get("exclude") or ()]
-        places = mapping_of(record.raw.get("shared"))
-        shared = {name: place for name, place in places.items() if isinstance(place, str) and "\0" not in place}
+        exclude = [str(pattern) for pattern in record.raw.get("exclude") or ()]
+        shared_folders = mapping_of(record.raw.get("shared"))
+        shared = {
+            name: target for name, target in shared_folders.items() if isinstance(target, str) and "\0" not in target
+        }
         now = snapshot.take(
             Path(record.source),
             runs_folder=run.path.parent,
@@ -88,12 +90,12 @@ def _files(known: dict[str, Any], run: RunDirectory, record: RunRecord) -> list[
     except RequestError as error:
         return [message("runs.differs_unreadable", folder=record.source, what=error)]
     hashes = {name: entry.sha256 for name, entry in now.files.items()}
-    return _compare(dict(known.get("files", {})), hashes, "project")
+    return _compare(dict(source.get("files", {})), hashes, "project")
 
 
-def _own_copy(run: RunDirectory, known: dict[str, Any]) -> list[str]:
+def _own_copy(run: RunDirectory, source: dict[str, Any]) -> list[str]:
     """Return what a job changed among the files of its own snapshot; new files are its output, not a difference."""
-    then = {**known.get("files", {}), **known.get("added", {})}
+    then = {**source.get("files", {}), **source.get("added", {})}
     now = {}
     for name in then:
         try:
@@ -103,7 +105,7 @@ def _own_copy(run: RunDirectory, known: dict[str, Any]) -> list[str]:
     return _compare(then, now, "copy")
 
 
-def _compare(then: dict[str, str], now: dict[str, str], which: str) -> list[str]:
+def _compare(then: dict[str, str], now: dict[str, str], origin: str) -> list[str]:
     lines = []
     for kind, names in (
         ("changed", sorted(name for name in then if name in now and now[name] != then[name])),
@@ -113,7 +115,7 @@ def _compare(then: dict[str, str], now: dict[str, str], which: str) -> list[str]
         if names:
             listed = ", ".join(printable(name) for name in names[:SHOWN_FILES])
             more = f" +{len(names) - SHOWN_FILES}" if len(names) > SHOWN_FILES else ""
-            lines.append(message(f"runs.differs_{which}_{kind}", files=listed + more))
+            lines.append(message(f"runs.differs_{origin}_{kind}", files=listed + more))
     return lines
 
 

@@ -90,7 +90,7 @@ def selection_of(request: "Request", runs_folder: Path) -> Selection:
 
 def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict[str, str]:
     """Return path below the folder → where it lies, of all that the patterns mean; nothing within another one."""
-    found: dict[str, str] = {}
+    links: dict[str, str] = {}
     for pattern in patterns:
         plain = os.path.normpath(pattern)
         if not pattern.strip() or plain.startswith(("/", "..")) or plain == "." or "**" in plain:
@@ -104,8 +104,8 @@ def _outside(folder: Path, patterns: Sequence[str], warnings: list[str]) -> dict
             raise RequestError("runs.exclude_wrong", pattern=pattern, limit=LINKS)
         if not matches:
             warnings.append(message("runs.exclude_nothing", pattern=pattern))
-        found |= {name: str(folder / name) for name in matches}
-    return {name: place for name, place in found.items() if not any(each in found for each in _parents(name))}
+        links |= {name: str(folder / name) for name in matches}
+    return {name: target for name, target in links.items() if not any(parent in links for parent in _parents(name))}
 
 
 def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[str]) -> Iterator[str]:
@@ -115,19 +115,19 @@ def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[
     """
     waiting, count = [below], 0
     while waiting:
-        place = waiting.pop()
+        subfolder = waiting.pop()
         try:
-            with os.scandir(folder / place) as scanned:
+            with os.scandir(folder / subfolder) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
         except OSError as error:
-            raise unreadable(folder / place, error) from error
+            raise unreadable(folder / subfolder, error) from error
         for entry in entries:
-            name = f"{place}/{entry.name}" if place else entry.name
+            name = f"{subfolder}/{entry.name}" if subfolder else entry.name
             if not entry.is_dir(follow_symlinks=False):
                 yield name
                 count += 1
             elif name not in passed and not (
-                entry.name in left_out or (not place and entry.name in DERIVED) or _marked(folder / name)
+                entry.name in left_out or (not subfolder and entry.name in DERIVED) or _marked(folder / name)
             ):
                 waiting.append(name)
         if count > 10 * COUNT_LIMIT:
@@ -137,9 +137,13 @@ def _walk(folder: Path, below: str, left_out: frozenset[str], passed: frozenset[
 def _handed_on(folder: Path, names: Iterable[str]) -> Iterator[str]:
     """Yield the folders below a project that `render --to` made: copies of the project, with what their jobs wrote."""
     for name in names:
-        place, _, last = name.rpartition("/")
-        if last == "request.json" and place and all((folder / place / each).exists() for each in ("rank.sh", "jobs")):
-            yield place
+        folder_name, _, last = name.rpartition("/")
+        if (
+            last == "request.json"
+            and folder_name
+            and all((folder / folder_name / entry).exists() for entry in ("rank.sh", "jobs"))
+        ):
+            yield folder_name
 
 
 def _marked(folder: Path) -> bool:
@@ -192,9 +196,9 @@ def _sort(
     return sizes, links
 
 
-def _within(name: str, places: Container[str]) -> bool:
+def _within(name: str, paths: Container[str]) -> bool:
     """Return whether a path is one of these places, or lies below one."""
-    return name in places or any(each in places for each in _parents(name))
+    return name in paths or any(parent in paths for parent in _parents(name))
 
 
 def _stays_inside(folder: Path, path: Path) -> bool:
@@ -219,29 +223,29 @@ def _warn_dangling(
         return
     folders = {part for name in (*sizes, *links) for part in _parents(name)}
     for name, target in links.items():
-        place = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
-        here = place in sizes or place in links or place in folders
-        if not here and not _within(place, outside) and (folder / name).exists():
+        path = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120
+        included = path in sizes or path in links or path in folders
+        if not included and not _within(path, outside) and (folder / name).exists():
             warnings.append(message("runs.source_dangling", file=printable(name), target=printable(target)))
 
 
 def _parents(name: str) -> Iterator[str]:
     yield "."
-    place = os.path.dirname(name)  # noqa: PTH120
-    while place:
-        yield place
-        place = os.path.dirname(place)  # noqa: PTH120
+    path = os.path.dirname(name)  # noqa: PTH120
+    while path:
+        yield path
+        path = os.path.dirname(path)  # noqa: PTH120
 
 
 def _smallest(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the files that are hashed in place: the smallest ones, up to the limits (a data set is not source)."""
-    kept, total = {}, 0
+    smallest, total = {}, 0
     for name, size in sorted(sizes.items(), key=lambda item: item[1])[:COUNT_LIMIT]:
         total += size
         if total > SIZE_LIMIT:
             break
-        kept[name] = size
-    return kept
+        smallest[name] = size
+    return smallest
 
 
 def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
@@ -250,8 +254,8 @@ def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
     tops: dict[str, tuple[int, int]] = {}
     for name, size in sizes.items():
         top = name.split("/", 1)[0]
-        count, held = tops.get(top, (0, 0))
-        tops[top] = count + 1, held + size
+        count, top_size = tops.get(top, (0, 0))
+        tops[top] = count + 1, top_size + size
     exclude = ", ".join(map(printable, _largest(tops, total, len(sizes))))
     if total > SIZE_LIMIT:
         biggest = sorted(sizes.items(), key=lambda item: -item[1])[:5]
@@ -278,19 +282,19 @@ def _too_much(folder: Path, sizes: Mapping[str, int]) -> RequestError:
 
 def _largest(tops: Mapping[str, tuple[int, int]], total: int, count: int) -> list[str]:
     """Return the names at the top of a project without which the rest is within the limits."""
-    found = []
-    for name, (held_count, held) in sorted(tops.items(), key=lambda item: (-item[1][1], -item[1][0])):
+    largest = []
+    for name, (held_count, top_size) in sorted(tops.items(), key=lambda item: (-item[1][1], -item[1][0])):
         if total <= SIZE_LIMIT:
             break
-        found.append(name)
-        total, count = total - held, count - held_count
+        largest.append(name)
+        total, count = total - top_size, count - held_count
     for name, (held_count, _) in sorted(tops.items(), key=lambda item: -item[1][0]):
         if count <= COUNT_LIMIT:
             break
-        if name not in found:
-            found.append(name)
+        if name not in largest:
+            largest.append(name)
             count -= held_count
-    return found
+    return largest
 
 
 def unreadable(path: Path, error: OSError) -> RequestError:

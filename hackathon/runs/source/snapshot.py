@@ -56,8 +56,8 @@ class Source:
             total.update(os.fsencode(f"{'x' if entry.executable else 'f'} {entry.sha256} {name}\0"))
         for name, target in sorted(self.links.items()):
             total.update(os.fsencode(f"l {target}\0{name}\0"))
-        for name, place in sorted(self.outside.items()):
-            total.update(os.fsencode(f"o {place}\0{name}\0"))
+        for name, outside in sorted(self.outside.items()):
+            total.update(os.fsencode(f"o {outside}\0{name}\0"))
         return total.hexdigest()
 
     def record(self, added: Mapping[str, SnapshotFile]) -> dict[str, Any]:
@@ -102,9 +102,9 @@ def take(
     chosen = select(folder, runs_folder=runs_folder, in_place=in_place, exclude=exclude)
     files = {name: read_entry(folder, name, keep=not in_place) for name in chosen.sizes}
     own = {*files, *chosen.links, *chosen.outside}
-    for name, place in (shared or {}).items():
+    for name, origin in (shared or {}).items():
         if name not in own:
-            path = Path(place).resolve()  # an installed package may consist of links
+            path = Path(origin).resolve()  # an installed package may consist of links
             entry = read_entry(path.parent, path.name, keep=not in_place)
             files[os.path.relpath(path, folder) if in_place else name] = entry
     return Source(
@@ -144,7 +144,7 @@ def recorded(folder: Path, record: Mapping[str, Any]) -> Source:
     changed = [printable(name) for name, sha256 in record.get("files", {}).items() if files[name].sha256 != sha256]
     warnings = (message("runs.differs_copy_changed", files=", ".join(changed[:10])),) if changed else ()
     about = record.get("git")
-    outside = {str(name): str(place) for name, place in record.get("outside", {}).items()}
+    outside = {str(name): str(target) for name, target in record.get("outside", {}).items()}
     return Source(
         Path(str(record.get("folder", folder))),
         files,
@@ -161,11 +161,11 @@ def write(source: Source, destination: Path, added: Mapping[str, SnapshotFile], 
     Every run gets files of its own, not hard links: a program that writes into its folder must not change another run.
     """
     folder_mode, file_mode = modes
-    made = {""}
+    folders = {""}
     base = os.fspath(destination)
     os.mkdir(base, 0o700)  # noqa: PTH102 — plain strings: this runs for every file of every run
     for name, entry in (*source.files.items(), *added.items()):
-        _make_folders(base, os.path.dirname(name), made, folder_mode)  # noqa: PTH120
+        _make_folders(base, os.path.dirname(name), folders, folder_mode)  # noqa: PTH120
         descriptor = os.open(f"{base}/{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             _write_all(descriptor, entry.content)
@@ -173,7 +173,7 @@ def write(source: Source, destination: Path, added: Mapping[str, SnapshotFile], 
         finally:
             os.close(descriptor)
     for name, target in (*source.links.items(), *source.outside.items()):
-        _make_folders(base, os.path.dirname(name), made, folder_mode)  # noqa: PTH120
+        _make_folders(base, os.path.dirname(name), folders, folder_mode)  # noqa: PTH120
         os.symlink(target, f"{base}/{name}")  # noqa: PTH211
     os.chmod(base, folder_mode)  # noqa: PTH101
 
@@ -196,13 +196,13 @@ def with_runtime(source: Source, command: Iterable[str], runtime: Path) -> dict[
     return {name: SnapshotFile(content, hashlib.sha256(content).hexdigest())}
 
 
-def _make_folders(base: str, name: str, made: set[str], mode: int) -> None:
-    if name in made:
+def _make_folders(base: str, name: str, folders: set[str], mode: int) -> None:
+    if name in folders:
         return
-    _make_folders(base, os.path.dirname(name), made, mode)  # noqa: PTH120
+    _make_folders(base, os.path.dirname(name), folders, mode)  # noqa: PTH120
     os.mkdir(f"{base}/{name}", 0o700)  # noqa: PTH102
     os.chmod(f"{base}/{name}", mode)  # noqa: PTH101
-    made.add(name)
+    folders.add(name)
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

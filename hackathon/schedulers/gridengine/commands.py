@@ -52,9 +52,9 @@ class GridEngine(Scheduler):
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return parse.status(answers, ids, self.dialect.history)
 
-    def same_job(self, one: str, other: str) -> bool:
+    def same_job(self, job_id: str, other: str) -> bool:
         """Return whether two ids are of one job: `7` has the tasks `7.1` and `7.2`."""
-        return ids.same(one, other)
+        return ids.same(job_id, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
         """Return `qacct -j`: it takes one number, or a pattern of names."""
@@ -94,10 +94,10 @@ class GridEngine(Scheduler):
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `qrsh` with the header's options; it waits for nodes, and the shell has a terminal."""
-        kept: list[str] = []
-        rest = list(options)
-        while rest:
-            words = _ONLY_BATCH.get(rest[0], 0)
-            kept += [] if words else rest[:1]
-            del rest[: words or 1]
-        return Shell(["qrsh", "-now", "n", *kept, "-pty", "y", "bash", "--rcfile", str(rcfile), "-i"])
+        arguments: list[str] = []
+        remaining = list(options)
+        while remaining:
+            words = _ONLY_BATCH.get(remaining[0], 0)
+            arguments += [] if words else remaining[:1]
+            del remaining[: words or 1]
+        return Shell(["qrsh", "-now", "n", *arguments, "-pty", "y", "bash", "--rcfile", str(rcfile), "-i"])

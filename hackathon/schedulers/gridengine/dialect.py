@@ -59,10 +59,10 @@ class GridEngineDialect(Dialect):
         """Add `resource` or `pe` with a number, and `project`."""
         by_type = self.queue == "resource"
         slots = header.nodes * (self.slots_per_node or header.processes_per_node)
-        shown = super().directives(header)
+        values = super().directives(header)
         return {
-            **shown,
-            "queue": None if by_type else shown["queue"],
+            **values,
+            "queue": None if by_type else values["queue"],
             "reservation": header.reservation,
             "resource": f"{header.queue}={header.nodes}" if by_type and header.queue else None,
             "pe": f"{self.pe} {slots}" if self.pe else None,
@@ -74,5 +74,5 @@ class GridEngineDialect(Dialect):
 
         Resource types smaller than a node have fewer slots, in a number that is not known.
         """
-        whole = self.slots_per_node if self.queue == "name" else None
-        return -(-slots // whole) if whole else None
+        slots_per_node = self.slots_per_node if self.queue == "name" else None
+        return -(-slots // slots_per_node) if slots_per_node else None

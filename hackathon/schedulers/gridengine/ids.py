@@ -18,17 +18,21 @@ def tasks(job_id: str) -> range | None:
     return _range(match) if match else None
 
 
-def has_task(shown: str, wanted: range | None) -> bool:
+def has_task(tasks: str, numbers: range | None) -> bool:
     """Return whether one of the tasks in a list, `1,3-9:2`, is wanted; an empty list is a job without tasks."""
-    if wanted is None or not shown:
-        return wanted is None
-    found = [_range(match) for part in shown.split(",") if (match := _RANGE.match(part))]
-    return any(wanted.start in each if len(wanted) == 1 else set(wanted) & set(each) for each in found)
+    if numbers is None or not tasks:
+        return numbers is None
+    ranges = [_range(match) for part in tasks.split(",") if (match := _RANGE.match(part))]
+    return any(
+        numbers.start in task_range if len(numbers) == 1 else set(numbers) & set(task_range) for task_range in ranges
+    )
 
 
-def same(one: str, other: str) -> bool:
+def same(job_id: str, other: str) -> bool:
     """Return whether two ids are of one job: a job's number covers its tasks."""
-    return one == other or (number(one) == number(other) and "" in (one.partition(".")[2], other.partition(".")[2]))
+    return job_id == other or (
+        number(job_id) == number(other) and "" in (job_id.partition(".")[2], other.partition(".")[2])
+    )
 
 
 def _range(match: re.Match[str]) -> range:

@@ -50,7 +50,7 @@ def is_whole(answer: CommandOutput) -> bool:
 
 def entries(answer: CommandOutput) -> list[ListedJob]:
     """Return what a list has; entries that are cut off, or of which number or state is missing, are left out."""
-    found = []
+    jobs = []
     for match in _ENTRY.finditer(answer.stdout):
         values = {name: _plain(value) for name, value in _VALUE.findall(match[1])}
         number, state = values.get("JB_job_number", ""), values.get("state", "")
@@ -58,25 +58,25 @@ def entries(answer: CommandOutput) -> list[ListedJob]:
             continue
         start = moment(re.sub(r"\.\d+\Z", "", values.get("JAT_start_time", "")))
         words = [values.get(name, "") for name in ("JB_name", "JB_owner", "queue_name", "slots", "tasks")]
-        found.append(ListedJob(number, words[0], words[1], state, start, *words[2:]))
-    return found
+        jobs.append(ListedJob(number, words[0], words[1], state, start, *words[2:]))
+    return jobs
 
 
 def by_number(answer: CommandOutput) -> dict[str, list[ListedJob]]:
     """Return number → the entries of a job: an array has one for each state of its tasks."""
-    found: dict[str, list[ListedJob]] = {}
+    jobs: dict[str, list[ListedJob]] = {}
     for entry in entries(answer):
-        found.setdefault(entry.number, []).append(entry)
-    return found
+        jobs.setdefault(entry.number, []).append(entry)
+    return jobs
 
 
 def hosts_of(answer: CommandOutput) -> dict[str, str]:
     """Return number of a job → host, from a list of queues on hosts; nothing from one that was cut off."""
-    found: dict[str, str] = {}
+    hosts: dict[str, str] = {}
     for match in _QUEUE.finditer(answer.stdout if is_whole(answer) else ""):
         for number in re.findall(r"<JB_job_number>(\d+)</JB_job_number>", match[2]):
-            found.setdefault(number, printable(_plain(match[1]).partition("@")[2]))
-    return found
+            hosts.setdefault(number, printable(_plain(match[1]).partition("@")[2]))
+    return hosts
 
 
 def _plain(text: str) -> str:
@@ -104,12 +104,12 @@ def never_runs(letters: str) -> bool:
 _ORDER = (RUNNING, ENDING, UNKNOWN, QUEUED, HELD)
 
 
-def job_state(found: list[ListedJob], reason: str = "") -> JobState:
+def job_state(jobs: list[ListedJob], reason: str = "") -> JobState:
     """Return the state of a job from its entries: of an array that of the tasks that are furthest."""
-    first, *_ = sorted(found, key=lambda entry: _ORDER.index(state_of(entry.state)))
+    first, *_ = sorted(jobs, key=lambda entry: _ORDER.index(state_of(entry.state)))
     state = state_of(first.state)
     began = state in (RUNNING, ENDING) and not {"q", "w"} & set(first.state)
-    hosts = dict.fromkeys(host for entry in found if (host := entry.queue.partition("@")[2]))
+    hosts = dict.fromkeys(host for entry in jobs if (host := entry.queue.partition("@")[2]))
     return JobState(
         state,
         first.state,
@@ -129,14 +129,14 @@ def reasons(answer: CommandOutput) -> dict[str, str]:
 
     Lines about queues are left out: they are the same for all jobs. So is a line that does not end.
     """
-    found: dict[str, str] = {}
+    reasons_of_jobs: dict[str, str] = {}
     parts: list[str] = []
     number = ""
     in_waits = False
     for line in [*answer.stdout.split("\n")[:-1], "job_number: 0"]:
         if match := _NUMBERED.match(line):
             if number and parts:
-                found[number] = printable("; ".join(dict.fromkeys(parts)))
+                reasons_of_jobs[number] = printable("; ".join(dict.fromkeys(parts)))
             number, parts, in_waits = match[1], [], False
         elif match := _ERROR.match(line):
             parts.append(match[1].strip())
@@ -147,4 +147,4 @@ def reasons(answer: CommandOutput) -> dict[str, str]:
                 parts.append(match[1].strip())
         else:
             in_waits = False
-    return found
+    return reasons_of_jobs

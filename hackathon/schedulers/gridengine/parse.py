@@ -47,58 +47,58 @@ def submitted_id(answer: CommandOutput) -> str:
         error.no_job = error.id in ANSWERED
         raise error
     lines = answer.stdout.split("\n")[:-1]
-    found = [line.strip() for line in lines if ids.JOB_IDS.match(line.strip())]
-    if not found:
-        found = [each for each in _SUBMITTED.findall("\n".join(lines) + "\n") if ids.JOB_IDS.match(each)]
-    if not found:
+    job_ids = [line.strip() for line in lines if ids.JOB_IDS.match(line.strip())]
+    if not job_ids:
+        job_ids = [job_id for job_id in _SUBMITTED.findall("\n".join(lines) + "\n") if ids.JOB_IDS.match(job_id)]
+    if not job_ids:
         raise garbage(answer)
-    return found[-1]
+    return job_ids[-1]
 
 
 def was_told(answer: CommandOutput) -> bool:
     """Return True when told to end, False when the job is gone. A deletion always prints what it did."""
-    said = answer.stdout + answer.stderr
-    if _TOLD.search(said):
+    output = answer.stdout + answer.stderr
+    if _TOLD.search(output):
         return True
-    if answer.exit_code and _GONE.search(said):
+    if answer.exit_code and _GONE.search(output):
         return False
     raise failed(answer) if answer.exit_code else garbage(answer)
 
 
-def records_of(wanted: list[str]) -> list[list[str]]:
+def records_of(job_ids: list[str]) -> list[list[str]]:
     """Return the questions for the records of ended jobs: few by their numbers, many by the names that runs give them.
 
     Each is a search through the file of all accounts, and `qacct -j 1,2` answers for 1 only.
     """
-    numbers = list(dict.fromkeys(map(ids.number, wanted)))
-    return [["qacct", "-j", each] for each in numbers] if len(numbers) <= FEW else [["qacct", "-j", OUR_NAMES]]
+    numbers = list(dict.fromkeys(map(ids.number, job_ids)))
+    return [["qacct", "-j", number] for number in numbers] if len(numbers) <= FEW else [["qacct", "-j", OUR_NAMES]]
 
 
-def not_named(answers: list[CommandOutput], wanted: list[str]) -> list[list[str]]:
+def not_named(answers: list[CommandOutput], job_ids: list[str]) -> list[list[str]]:
     """Return the questions by number for a few of those jobs that are not among the records by name."""
     named = [answer for answer in answers if answer.argv[-1] == OUR_NAMES]
     if not named:
         return []
-    known = {life.number for life in records.lives(named[0], several=True)}
-    known |= {entry.number for answer in answers if answer.argv[0] == "qstat" for entry in listing.entries(answer)}
-    return records_of([each for each in wanted if ids.number(each) not in known][:FEW])
+    numbers = {life.number for life in records.lives(named[0], several=True)}
+    numbers |= {entry.number for answer in answers if answer.argv[0] == "qstat" for entry in listing.entries(answer)}
+    return records_of([job_id for job_id in job_ids if ids.number(job_id) not in numbers][:FEW])
 
 
-def follow_ups(answers: list[CommandOutput], wanted: list[str], history: str) -> list[list[str]]:
+def follow_ups(answers: list[CommandOutput], job_ids: list[str], history: str) -> list[list[str]]:
     """Return the questions that the list of jobs makes necessary.
 
     Why some wait, how some ended, and which of those that are being deleted are on hosts that do not answer.
     """
     first = answers[0]
     if first.argv[0] == "qacct":
-        return not_named(answers, wanted)
+        return not_named(answers, job_ids)
     if not listing.is_whole(first):
         return []
-    shown = listing.by_number(first)
-    numbers = list(dict.fromkeys(map(ids.number, wanted)))
-    states = {each: listing.job_state(shown[each]).state for each in numbers if each in shown}
+    jobs = listing.by_number(first)
+    numbers = list(dict.fromkeys(map(ids.number, job_ids)))
+    states = {number: listing.job_state(jobs[number]).state for number in numbers if number in jobs}
     waiting = [number for number, state in states.items() if state in (QUEUED, HELD)]
-    ended = [each for each in numbers if each not in shown] if history == "qacct" else []
+    ended = [number for number in numbers if number not in jobs] if history == "qacct" else []
     return [
         *([["qstat", "-j", ",".join(waiting[:MOST_WAITING])]] if waiting else []),
         *([SILENT_HOSTS] if ENDING in states.values() else []),
@@ -106,21 +106,21 @@ def follow_ups(answers: list[CommandOutput], wanted: list[str], history: str) ->
     ]
 
 
-def status(answers: list[CommandOutput], wanted: list[str], history: str) -> StatusAnswer:
+def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> StatusAnswer:
     """Return the jobs that are in the list or on record.
 
     A job is absent when a whole list lacks it and there is no record of it. What was not asked, or not answered to its
     end, is UNKNOWN. Raises SchedulerError when the list says nothing about the ids.
     """
-    first, *others = answers
+    first, *further = answers
     if first.exit_code:
         raise failed(first)
-    whole = listing.is_whole(first)
-    shown = listing.by_number(first)
+    complete = listing.is_whole(first)
+    listed = listing.by_number(first)
     why: dict[str, str] = {}
     silent_hosts: dict[str, str] = {}
     on_record: list[CommandOutput] = []
-    for answer in others:
+    for answer in further:
         if answer.argv[0] == "qacct":
             on_record.append(answer)
         elif list(answer.argv) == SILENT_HOSTS:
@@ -128,32 +128,32 @@ def status(answers: list[CommandOutput], wanted: list[str], history: str) -> Sta
         else:
             why |= listing.reasons(answer)
     jobs: dict[str, JobState] = {}
-    for job_id in wanted:
+    for job_id in job_ids:
         number, tasks = ids.number(job_id), ids.tasks(job_id)
-        mine = [entry for entry in shown.get(number, ()) if ids.has_task(entry.tasks, tasks)]
+        mine = [entry for entry in listed.get(number, ()) if ids.has_task(entry.tasks, tasks)]
         if mine:
             jobs[job_id] = listing.job_state(mine, why.get(number, ""))
             if jobs[job_id].state == ENDING and number in silent_hosts:
                 # it ends when the host is back or an administrator deletes it, and nothing good can come of it
                 reason = message("schedulers.silent_host", host=silent_hosts[number])
                 jobs[job_id] = replace(jobs[job_id], state=NODE_FAILED, reason=reason)
-        elif not whole:
+        elif not complete:
             jobs[job_id] = JobState(UNKNOWN, "")
         elif history == "qacct" and (ended := _ended(on_record, job_id)) is not None:
             jobs[job_id] = ended
-    if not whole and not any(state.raw for state in jobs.values()):
+    if not complete and not any(state.raw for state in jobs.values()):
         raise garbage(first)
     return StatusAnswer(jobs)
 
 
 def _ended(answers: list[CommandOutput], job_id: str) -> JobState | None:
     """Return how a job ended by its record, None where there is none: a job that never ran has none either."""
-    number, wanted = ids.number(job_id), ids.tasks(job_id)
+    number, tasks = ids.number(job_id), ids.tasks(job_id)
     reason = ""
     for answer in answers:
         if answer.argv[-1] == number and records.lacks(answer):
             return None
-        lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, wanted)]
+        lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, tasks)]
         if (state := records.job_state(lives)) is not None:
             return state
         if answer.argv[-1] == number and answer.exit_code not in (0, NO_ANSWER):
@@ -189,27 +189,27 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
     """Return the queues with their slots; one whose slots are all switched off or in error takes no jobs now."""
     if answer.exit_code:
         raise failed(answer)
-    found = []
+    queue_infos = []
     for line in answer.stdout.split("\n")[:-1]:
         if match := _QUEUE.match(line):
             used, total, off = int(match[2]), int(match[5]), int(match[7])
             note = message("schedulers.slots_note", used=used, total=total)
-            found.append(QueueInfo(match[1], enabled=off < total, note=note))
-    if not found:
+            queue_infos.append(QueueInfo(match[1], enabled=off < total, note=note))
+    if not queue_infos:
         raise garbage(answer)
-    return found
+    return queue_infos
 
 
-def accounts(answers: list[CommandOutput], wanted: list[str], dialect: GridEngineDialect) -> dict[str, JobAccounting]:
+def accounts(answers: list[CommandOutput], job_ids: list[str], dialect: GridEngineDialect) -> dict[str, JobAccounting]:
     """Return what is on record of each job. Raises SchedulerError when nothing is answered."""
     for answer in answers:
         if answer.exit_code and not records.lacks(answer):
             raise failed(answer)
-    found: dict[str, JobAccounting] = {}
-    for job_id in wanted:
+    accounts_by_id: dict[str, JobAccounting] = {}
+    for job_id in job_ids:
         number, tasks = ids.number(job_id), ids.tasks(job_id)
         for answer in answers:
             lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, tasks)]
             if lives:
-                found[job_id] = records.account(lives, dialect)
-    return found
+                accounts_by_id[job_id] = records.account(lives, dialect)
+    return accounts_by_id

@@ -82,11 +82,11 @@ def lives(answer: CommandOutput, number: str = "", *, several: bool = False) -> 
     """
     if answer.exit_code:
         return []
-    found = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
+    ended = [life for block in _RULE.split(answer.stdout)[1:] if (life := _life(block)) is not None]
     if several:
-        return found
-    found = [life for life in found if number in ("", life.number)]
-    return [life for life in found if (life.name, life.owner) == (found[-1].name, found[-1].owner)]
+        return ended
+    ended = [life for life in ended if number in ("", life.number)]
+    return [life for life in ended if (life.name, life.owner) == (ended[-1].name, ended[-1].owner)]
 
 
 def _life(block: str) -> EndedLife | None:
@@ -118,31 +118,31 @@ def _life(block: str) -> EndedLife | None:
 
 def _moment(text: str) -> float | None:
     """Return seconds since 1970 of `Sun Nov 22 14:42:06 2026` or `11/22/2026 14:42:06.123`; None for `-/-` and 1970."""
-    found = None
+    moment = None
     if (match := _CLOCK.match(text)) and match[1] in _MONTHS:
         month = _MONTHS.index(match[1]) + 1
-        found = local_time(int(match[6]), month, *(int(match[index]) for index in (2, 3, 4, 5)))
+        moment = local_time(int(match[6]), month, *(int(match[index]) for index in (2, 3, 4, 5)))
     elif match := _SLASHES.match(text):
-        found = local_time(int(match[3]), *(int(match[index]) for index in (1, 2, 4, 5, 6)))
-    return found if found is not None and found > 2 * 86400 else None
+        moment = local_time(int(match[3]), *(int(match[index]) for index in (1, 2, 4, 5, 6)))
+    return moment if moment is not None and moment > 2 * 86400 else None
 
 
-def job_state(found: list[EndedLife]) -> JobState | None:
+def job_state(lives: list[EndedLife]) -> JobState | None:
     """Return how a job ended, of an array how the worst of its tasks did; None where the blocks do not tell.
 
     The last life of each counts. A job that was killed from outside and one that was deleted look alike: FINISHED.
     """
-    last = {life.task: life for life in _of_the_job(found)}
+    last = {life.task: life for life in _of_the_job(lives)}
     if not last:
         return None
     states = [_state(life) for life in last.values()]
     return next((state for state in states if state.state != SUCCEEDED), states[-1])
 
 
-def _of_the_job(found: list[EndedLife]) -> list[EndedLife]:
+def _of_the_job(lives: list[EndedLife]) -> list[EndedLife]:
     """Return the lives without what ran on other hosts: a block that lies within a later one of the same job."""
     own: list[EndedLife] = []
-    for life in reversed(found):
+    for life in reversed(lives):
         if not any(_is_part(life, other) for other in own):
             own.insert(0, life)
     return own
@@ -185,12 +185,12 @@ def _state(life: EndedLife) -> JobState:
     )
 
 
-def account(found: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
+def account(lives: list[EndedLife], dialect: GridEngineDialect) -> JobAccounting:
     """Return every life that began; its nodes where the profile tells how many slots a node has."""
     return JobAccounting(
         tuple(
             Charge(life.start, life.end, None, _nodes(life, dialect), None, life.name, life.owner)
-            for life in _of_the_job(found)
+            for life in _of_the_job(lives)
             if life.start is not None
         )
     )

@@ -36,15 +36,15 @@ _OTHERS = (
 
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command, with its own words."""
-    said = answer.stderr + answer.stdout
+    output = answer.stderr + answer.stdout
     values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": plain_words(answer)}
     for pattern, scheduler in _OTHERS:
-        if pattern.search(said):
+        if pattern.search(output):
             return SchedulerError("schedulers.other_scheduler", transient=False, scheduler=scheduler, **values)
     for pattern, key, transient in _TABLE:
-        if pattern.search(said):
+        if pattern.search(output):
             return SchedulerError(f"schedulers.{key}", transient=transient, **values)
-    if match := _OPTION.search(said):
+    if match := _OPTION.search(output):
         if match[1] == "-g":
             return SchedulerError("schedulers.no_group_option", transient=False, **values)
         return SchedulerError("schedulers.bad_options", transient=False, **values)

@@ -120,56 +120,56 @@ _LONGEST, _MOST = 86400, 64
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return what a header asks for; the last of several counts, queues and variables add up."""
-    found, soft = ScriptRequest(), False
-    for each in settings:
-        value, taken = each.value, True
-        soft = each.key == "-soft" or (soft and each.key != "-hard")
-        match each.key:
+    request, soft = ScriptRequest(), False
+    for setting in settings:
+        value, taken = setting.value, True
+        soft = setting.key == "-soft" or (soft and setting.key != "-hard")
+        match setting.key:
             case key if soft and key.partition(" ")[0] in ("-l", "-q"):
                 taken = False  # a wish
             case "-N":
-                found.name = value
+                request.name = value
             case "-q":
-                found.queue = ",".join(filter(None, (found.queue, value)))
+                request.queue = ",".join(filter(None, (request.queue, value)))
             case "-P" | "-g":
-                found.account = value
+                request.account = value
             case "-l h_rt" if _seconds(value):
-                found.walltime = _seconds(value)
+                request.walltime = _seconds(value)
             case "-pe" if (count := number(value.split()[-1] if value else "")) is not None:
-                found.processes = count
+                request.processes = count
             case "-o" | "-e" if "$" not in value:
-                setattr(found, "output" if each.key == "-o" else "error", value)
+                setattr(request, "output" if setting.key == "-o" else "error", value)
             case "-j":
-                found.merge = value.lower() in ("y", "yes")
+                request.merge = value.lower() in ("y", "yes")
             case "-cwd":
-                found.directory = "."
+                request.directory = "."
             case "-wd":
-                found.directory = value
+                request.directory = value
             case "-t" if parts := re.fullmatch(r"(\d{1,9})-(\d{1,9})((?::\d+)?)", value):
                 first, last = sorted((int(parts[1]), int(parts[2])))
-                found.array = f"{first}-{last}{parts[3]}{found.array or ''}"
+                request.array = f"{first}-{last}{parts[3]}{request.array or ''}"
             case "-tc" if number(value):
-                found.array = f"{found.array or ''}%{value}"
+                request.array = f"{request.array or ''}%{value}"
             case "-hold_jid" if re.fullmatch(r"\d+(?:,\d+)*", value):
-                found.after_any = value.replace(",", ":")
+                request.after_any = value.replace(",", ":")
             case "-M":
-                found.mail_user = value
+                request.mail_user = value
             case "-m" if set(value) <= set("abens"):
                 names = {"a": "fail", "b": "begin", "e": "end"}
-                found.mail_on = frozenset(names[letter] for letter in value if letter in names)
+                request.mail_on = frozenset(names[letter] for letter in value if letter in names)
             case "-r":
-                found.rerun = value.lower() in ("y", "yes")
+                request.rerun = value.lower() in ("y", "yes")
             case "-v":
-                found.variables = ",".join(filter(None, (found.variables, value)))
+                request.variables = ",".join(filter(None, (request.variables, value)))
             case "-V":
-                found.inherit = True
-            case _ if each.key[3:] in _NODE_TYPES:
-                found.nodes, found.gpus = number(value) or 1, _NODE_TYPES[each.key[3:]]
+                request.inherit = True
+            case _ if setting.key[3:] in _NODE_TYPES:
+                request.nodes, request.gpus = number(value) or 1, _NODE_TYPES[setting.key[3:]]
             case _:
                 taken = False
         if taken:
-            found.taken.add(each)
-    return found
+            request.taken.add(setting)
+    return request
 
 
 def _seconds(value: str) -> int | None:
@@ -178,12 +178,12 @@ def _seconds(value: str) -> int | None:
 
 def _odd_seconds(value: str) -> str | None:
     """Return the seconds that are read from a text that is no time, None when it is refused."""
-    found = _NUMBER.match(value)
-    if not found:
+    match = _NUMBER.match(value)
+    if not match:
         return None
-    written = found[1]
+    written = match[1]
     seconds = int(written, 16) if "x" in written else float(written)
-    return f"{seconds * _POWERS.get(found[2], 1):.0f}"
+    return f"{seconds * _POWERS.get(match[2], 1):.0f}"
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -192,9 +192,9 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     A group that only the command of a submission can say is lost.
     """
     kind = request.queue if dialect.get("queue") == "resource" else None
-    slots, whole = request.total(), dialect.get("slots_per_node")
-    if isinstance(whole, int) and request.nodes:
-        slots = request.nodes * whole
+    slots, slots_per_node = request.total(), dialect.get("slots_per_node")
+    if isinstance(slots_per_node, int) and request.nodes:
+        slots = request.nodes * slots_per_node
     by_command = dialect.get("group") == "g"
     array, _, at_once = (request.array or "").partition("%")
     output, error = (
@@ -202,7 +202,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     )
     variables = request.variables
     mail = {"fail": "a", "begin": "b", "end": "e"}
-    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    letters = "".join(sorted(mail[event] for event in request.mail_on or ()))
     lines = [
         request.name and "-N " + re.sub(r"^(?=\d)", "j", re.sub(r"[/:@\\*?\s]", "_", request.name)),
         request.queue and not kind and f"-q {request.queue}",
@@ -225,7 +225,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     ]  # fmt: skip
     lost = [name for name in ("gpus", "threads", "memory", "exclusive", "after_ok") if getattr(request, name)]
     lost += ["array"] if array.startswith("0") else []
-    lost += ["nodes"] if (request.nodes or 1) > 1 and not kind and not whole else []
+    lost += ["nodes"] if (request.nodes or 1) > 1 and not kind and not slots_per_node else []
     lost += ["account"] if by_command and request.account else []
     if kind:
         lost = [name for name in lost if name not in ("gpus", "threads", "exclusive")]
@@ -234,12 +234,12 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield what Grid Engine refuses, and what means something else than it seems to."""
-    types = [each for each in settings if re.fullmatch(f"-l {_TYPES}", each.key)]
-    by_key = {each.key: each for each in settings}
-    for each in settings:
-        value = each.value
+    types = [setting for setting in settings if re.fullmatch(f"-l {_TYPES}", setting.key)]
+    by_key = {setting.key: setting for setting in settings}
+    for option in settings:
+        value = option.value
         bad, better = False, None
-        match each.key:
+        match option.key:
             case "-l h_rt" | "-l s_rt" if not (_TIME.match(value) or (types and re.fullmatch(r"[\d:]+", value))):
                 turned = re.fullmatch(r"(\d{1,9})\s*([dhms])\w*", value)
                 units = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -247,7 +247,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                 seconds = _odd_seconds(value)
                 bad = seconds is None
                 if seconds is not None:
-                    yield Judgement("read-as", each.line, {"value": f"{each.key[3:]}={value}", "seconds": seconds},
+                    yield Judgement("read-as", option.line, {"value": f"{option.key[3:]}={value}", "seconds": seconds},
                                     better)  # fmt: skip
             case "-j":
                 bad, better = not re.fullmatch(_YES, value), (value, "y")
@@ -259,11 +259,11 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             case key if key in _VALUES:
                 bad = not re.fullmatch(_VALUES[key], value)
             case "-l walltime" | "-l select" | "-l mpiprocs" | "-l nodes" | "-l elapstim_req" | "-l rscgrp":
-                turned_time = (f"{each.key[3:]}={value}", f"h_rt={value}")
-                yield Judgement("unknown-resource", each.line, {"name": each.key[3:]},
-                              turned_time if each.key in ("-l walltime", "-l elapstim_req") else None)  # fmt: skip
+                turned_time = (f"{option.key[3:]}={value}", f"h_rt={value}")
+                yield Judgement("unknown-resource", option.line, {"name": option.key[3:]},
+                              turned_time if option.key in ("-l walltime", "-l elapstim_req") else None)  # fmt: skip
         if bad:
-            yield Judgement("bad-value", each.line, {"option": each.key, "value": value}, better)
+            yield Judgement("bad-value", option.line, {"option": option.key, "value": value}, better)
     four = by_key.get("-l node_f")
     if four and (number(four.value) or 0) > _MOST:
         yield Judgement(

@@ -52,17 +52,17 @@ class Kubernetes(Scheduler):
 
     def undo_argv(self, answer: CommandOutput) -> list[list[str]]:
         """Return what deletes the objects of a submission that failed half-way; those of an earlier one stay."""
-        made = parse.created(answer)
-        if not made or parse.is_there_already(answer):
+        objects = parse.created(answer)
+        if not objects or parse.is_there_already(answer):
             return []
-        namespace, name = next(iter(made.values()))
+        namespace, name = next(iter(objects.values()))
         return [self.cancel_argv(job_id(namespace, name))]
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
         """Return one question a namespace, of which there is normally one; pods say why a job waits or failed."""
         jobs: dict[str, list[str]] = {}
-        for each in ids:
-            namespace, name = self._split(each)
+        for written_id in ids:
+            namespace, name = self._split(written_id)
             jobs.setdefault(namespace, []).append(name)
         return [
             self._kubectl("get", f"{JOBS},pods", "--namespace", namespace,
@@ -71,9 +71,9 @@ class Kubernetes(Scheduler):
         ]  # fmt: skip
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-        whole = {each: job_id(*self._split(each)) for each in ids}
-        namespaces = list(dict.fromkeys(each.partition("/")[0] for each in whole.values()))
-        return parse.status(answers, namespaces, whole)
+        job_ids = {written_id: job_id(*self._split(written_id)) for written_id in ids}
+        namespaces = list(dict.fromkeys(whole_id.partition("/")[0] for whole_id in job_ids.values()))
+        return parse.status(answers, namespaces, job_ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return what deletes the Job, its Service and its PodGroup. The Job's record goes with it: the run's stays."""

@@ -69,8 +69,8 @@ def _values(dialect: KubernetesDialect, image: str, name: str, directory: str, h
         "scheduler_name": dialect.scheduler_name or SCHEDULERS.get(dialect.gang),
         "priority_class": dialect.priority_class,
         "node_selector": dialect.node_selector,
-        "tolerations": [_given(asdict(each)) for each in dialect.tolerations],
-        "image_pull_secrets": [{"name": each} for each in dialect.image_pull_secrets],
+        "tolerations": [_given(asdict(toleration)) for toleration in dialect.tolerations],
+        "image_pull_secrets": [{"name": secret} for secret in dialect.image_pull_secrets],
         "image_pull_policy": dialect.image_pull_policy,
         "security": _security(dialect),
         "image": image,
@@ -92,12 +92,12 @@ def _security(dialect: KubernetesDialect) -> dict[str, Any]:
     """Return who the pods run as: without this they are root, and so are the files of the run."""
     user = os.getuid() if dialect.run_as_user == "auto" else dialect.run_as_user
     group = os.getgid() if dialect.run_as_group == "auto" else dialect.run_as_group
-    made: dict[str, Any] = {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
+    context: dict[str, Any] = {"runAsUser": user, "runAsGroup": group, "fsGroup": group}
     # else every file of a large volume is looked at before the pod starts
-    made["fsGroupChangePolicy"] = "OnRootMismatch"
+    context["fsGroupChangePolicy"] = "OnRootMismatch"
     if dialect.supplemental_groups:
-        made["supplementalGroups"] = list(dialect.supplemental_groups)
-    return made
+        context["supplementalGroups"] = list(dialect.supplemental_groups)
+    return context
 
 
 def _variables(dialect: KubernetesDialect, name: str, directory: str) -> dict[str, str]:
@@ -129,10 +129,10 @@ def _resources(dialect: KubernetesDialect, header: Header) -> dict[str, Any]:
         limits[dialect.gpu_resource] = header.gpus_per_node
     if header.memory:
         limits["memory"] = f"{header.mebibytes}Mi"
-    made: dict[str, Any] = {"limits": limits} if limits else {}
+    resources: dict[str, Any] = {"limits": limits} if limits else {}
     if dialect.cpu_request == "cpu":
-        made["requests"] = {"cpu": header.processes_per_node * header.threads}
-    return made
+        resources["requests"] = {"cpu": header.processes_per_node * header.threads}
+    return resources
 
 
 def _volumes(dialect: KubernetesDialect) -> dict[str, Any]:

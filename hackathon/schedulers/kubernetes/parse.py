@@ -64,20 +64,20 @@ _KINDS = (
 def failure(answer: CommandOutput, fallback: str = "failed") -> SchedulerError:
     """Return what a command that failed means; `transient` where the same command may go through later."""
     answer = _without_log(answer)
-    told: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
+    values: dict[str, object] = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
     text = answer.stderr or answer.stdout
     for kind, pattern in _KINDS:
         if pattern.search(text):
-            return SchedulerError(f"kubernetes.{kind}", transient=False, words=told["words"])
+            return SchedulerError(f"kubernetes.{kind}", transient=False, words=values["words"])
     if _REFUSED.search(text) or _AWAY.search(text):
-        return SchedulerError("kubernetes.away", transient=True, words=told["words"])
-    return SchedulerError(f"schedulers.{fallback}", transient=False, **told)
+        return SchedulerError("kubernetes.away", transient=True, words=values["words"])
+    return SchedulerError(f"schedulers.{fallback}", transient=False, **values)
 
 
 def _without_log(answer: CommandOutput) -> CommandOutput:
     """Return the answer without kubectl's own log (`E1123 15:56:07.801641 … memcache.go:265] …`), if more was said."""
-    kept = [line for line in answer.stderr.splitlines() if not _LOG.match(line)]
-    return replace(answer, stderr="\n".join(kept)) if kept else answer
+    lines = [line for line in answer.stderr.splitlines() if not _LOG.match(line)]
+    return replace(answer, stderr="\n".join(lines)) if lines else answer
 
 
 def _garbage(answer: CommandOutput) -> SchedulerError:
@@ -89,8 +89,8 @@ def _garbage(answer: CommandOutput) -> SchedulerError:
 
 def created(answer: CommandOutput) -> dict[str, tuple[str, str]]:
     """Return kind → (namespace, name) of what a submission says that it created."""
-    found = (line.strip().split("/") for line in answer.stdout.splitlines())
-    return {parts[0]: (parts[1], parts[2]) for parts in found if len(parts) == 3 and all(parts)}
+    names = (line.strip().split("/") for line in answer.stdout.splitlines())
+    return {parts[0]: (parts[1], parts[2]) for parts in names if len(parts) == 3 and all(parts)}
 
 
 def submitted_id(answer: CommandOutput) -> str:
@@ -98,15 +98,17 @@ def submitted_id(answer: CommandOutput) -> str:
 
     A Service that is there already is the job's own, of a submission that was cut off.
     """
-    made = created(answer)
+    objects_by_kind = created(answer)
     complaints = [line for line in answer.stderr.splitlines() if "rror" in line]
-    known = complaints and all("(AlreadyExists)" in line and "services " in line for line in complaints)
-    if "Job" in made and (answer.exit_code == 0 or known):
-        return job_id(*made["Job"])
+    existed = complaints and all("(AlreadyExists)" in line and "services " in line for line in complaints)
+    if "Job" in objects_by_kind and (answer.exit_code == 0 or existed):
+        return job_id(*objects_by_kind["Job"])
     if answer.exit_code == 0:
         raise _garbage(answer)
     error = failure(answer, "refused")
-    error.no_job = bool("Job" not in made and _REFUSED.search(answer.stderr) and not _AWAY.search(answer.stderr))
+    error.no_job = bool(
+        "Job" not in objects_by_kind and _REFUSED.search(answer.stderr) and not _AWAY.search(answer.stderr)
+    )
     raise error
 
 
@@ -123,10 +125,10 @@ def objects(answer: CommandOutput) -> list[dict[str, Any]]:
     if answer.exit_code:
         raise failure(answer)
     try:
-        found = json.loads(answer.stdout)
+        content = json.loads(answer.stdout)
     except (ValueError, RecursionError):
-        found = None
-    items = mapping_of(found).get("items")
+        content = None
+    items = mapping_of(content).get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise _garbage(answer)
     return items
@@ -172,15 +174,15 @@ def status(answers: list[CommandOutput], namespaces: list[str], ids: dict[str, s
                 pods.setdefault(whole_id, []).append(item)
     if errors and len(errors) == len(answers):
         raise next(iter(errors.values()))
-    found = {}
-    for asked, whole_id in ids.items():
+    states = {}
+    for written_id, whole_id in ids.items():
         failed = errors.get(whole_id.partition("/")[0])
         state = state_of(jobs.get(whole_id), pods.get(whole_id))
         if failed is not None:
             state = JobState(UNKNOWN, "", reason=str(failed))
         if state is not None:
-            found[asked] = state
-    return StatusAnswer(found)
+            states[written_id] = state
+    return StatusAnswer(states)
 
 
 # ---- one job
@@ -195,7 +197,11 @@ def state_of(job: dict[str, Any] | None, pods: list[dict[str, Any]] | None) -> J
     name = text_of(_meta(job).get("name"))
     status_, spec = mapping_of(job.get("status")), mapping_of(job.get("spec"))
     facts: dict[str, Any] = {"name": name, "hosts": _hosts(ranked), "start": _began(ranked)}
-    true = {text_of(each.get("type")): each for each in _conditions(status_) if each.get("status") == "True"}
+    true = {
+        text_of(condition.get("type")): condition
+        for condition in _conditions(status_)
+        if condition.get("status") == "True"
+    }
     if "Complete" in true:
         end = _moment(status_.get("completionTime")) or _moment(true["Complete"].get("lastTransitionTime"))
         return JobState(SUCCEEDED, "Complete", exit_code=0, started=True, end=end, **facts)
@@ -209,23 +215,23 @@ def state_of(job: dict[str, Any] | None, pods: list[dict[str, Any]] | None) -> J
     return _open(ranked, whole(spec.get("completions")) or 1, facts)
 
 
-def _open(pods: list[dict[str, Any]], wanted: int, facts: dict[str, Any]) -> JobState:
+def _open(pods: list[dict[str, Any]], completions: int, facts: dict[str, Any]) -> JobState:
     """Return the state of a job that has neither ended nor begun to: its first pod is the job."""
     phases = [_phase(pod) for pod in pods]
     reasons = list(dict.fromkeys(reason for pod in pods if (reason := _why_pending(pod))))
     never = any(_waits(pod)[0] in NEVER_STARTS for pod in pods)
     up = sum(phase in ("Running", "Succeeded") for phase in phases)
     first = next((phase for pod, phase in zip(pods, phases, strict=True) if _index(pod) == 0), None)
-    if up and up < wanted:
-        reasons.insert(0, f"{up} of {wanted} pods run")
-    told = printable("; ".join(reasons))
+    if up and up < completions:
+        reasons.insert(0, f"{up} of {completions} pods run")
+    explanation = printable("; ".join(reasons))
     if first in ("Running", "Succeeded"):
-        return JobState(RUNNING, "Running", reason=told, started=True, **facts)
+        return JobState(RUNNING, "Running", reason=explanation, started=True, **facts)
     if first == "Failed":  # the Job's own condition follows in a moment
-        return JobState(ENDING, "Failed", reason=told, started=_started(pods), **facts)
+        return JobState(ENDING, "Failed", reason=explanation, started=_started(pods), **facts)
     if first in ("Pending", None):
-        return JobState(QUEUED, first or "no pod", reason=told, never_runs=never, **facts)
-    return JobState(UNKNOWN, first, reason=told, **facts)
+        return JobState(QUEUED, first or "no pod", reason=explanation, never_runs=never, **facts)
+    return JobState(UNKNOWN, first, reason=explanation, **facts)
 
 
 def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[str, Any]) -> JobState:
@@ -235,19 +241,19 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
     bad = [end for end in ends if whole(end.get("exitCode")) not in (0, None)]
     finished = max((moment for end in ends if (moment := _moment(end.get("finishedAt")))), default=None)
     facts |= {"end": finished or _moment(condition.get("lastTransitionTime")), "started": _started(pods)}
-    told = {text_of(mapping_of(pod.get("status")).get("reason")): pod for pod in pods}
-    disrupted = [each for pod in pods for each in _conditions(mapping_of(pod.get("status")))
-                 if each.get("type") == "DisruptionTarget" and each.get("status") == "True"]  # fmt: skip
+    pods_by_reason = {text_of(mapping_of(pod.get("status")).get("reason")): pod for pod in pods}
+    disrupted = [condition for pod in pods for condition in _conditions(mapping_of(pod.get("status")))
+                 if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True"]  # fmt: skip
 
     def says(pod: dict[str, Any]) -> str:
         return printable(text_of(mapping_of(pod.get("status")).get("message")))
 
     message = printable(text_of(condition.get("message")))
-    if reason == "DeadlineExceeded" or "DeadlineExceeded" in told:
-        why = says(told["DeadlineExceeded"]) if "DeadlineExceeded" in told else message
+    if reason == "DeadlineExceeded" or "DeadlineExceeded" in pods_by_reason:
+        why = says(pods_by_reason["DeadlineExceeded"]) if "DeadlineExceeded" in pods_by_reason else message
         return JobState(TIMEOUT, "DeadlineExceeded", reason=why, **facts)
-    if lost := sorted(NODE & told.keys()):
-        return JobState(NODE_FAILED, lost[0], reason=says(told[lost[0]]), **facts)
+    if lost := sorted(NODE & pods_by_reason.keys()):
+        return JobState(NODE_FAILED, lost[0], reason=says(pods_by_reason[lost[0]]), **facts)
     if disrupted:
         why = printable(text_of(disrupted[0].get("message")))
         return JobState(NODE_FAILED, text_of(disrupted[0].get("reason")) or "DisruptionTarget", reason=why, **facts)
@@ -260,7 +266,7 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
 
 
 def _conditions(status_: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for each in listed(status_.get("conditions")) if isinstance(each, dict)]
+    return [condition for condition in listed(status_.get("conditions")) if isinstance(condition, dict)]
 
 
 def _phase(pod: dict[str, Any]) -> str:
@@ -275,8 +281,8 @@ def _index(pod: dict[str, Any]) -> int:
 
 
 def _containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for each in listed(mapping_of(pod.get("status")).get("containerStatuses")):
-        yield mapping_of(mapping_of(each).get("state"))
+    for container in listed(mapping_of(pod.get("status")).get("containerStatuses")):
+        yield mapping_of(mapping_of(container).get("state"))
 
 
 def _waits(pod: dict[str, Any]) -> tuple[str, str]:
@@ -293,9 +299,9 @@ def _why_pending(pod: dict[str, Any]) -> str:
     reason, message = _waits(pod)
     if reason and reason not in ("ContainerCreating", "PodInitializing"):
         return f"{reason}: {message}" if message else reason
-    for each in _conditions(mapping_of(pod.get("status"))):
-        if each.get("type") == "PodScheduled" and each.get("status") == "False":
-            return text_of(each.get("message")) or text_of(each.get("reason"))
+    for condition in _conditions(mapping_of(pod.get("status"))):
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return text_of(condition.get("message")) or text_of(condition.get("reason"))
     return reason
 
 
@@ -330,10 +336,10 @@ def _moment(value: object) -> float | None:
     if not isinstance(value, str) or len(value) > 40:
         return None
     try:
-        found = datetime.fromisoformat(value)
+        moment = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return found.timestamp() if found.tzinfo is not None else None
+    return moment.timestamp() if moment.tzinfo is not None else None
 
 
 # ---- queues
@@ -344,15 +350,15 @@ def queues(answer: CommandOutput, namespace: str) -> list[QueueInfo]:
     items = objects(answer)
     quotas = [item for item in items if item.get("kind") == "ResourceQuota"]
     if quotas or not items:
-        return [QueueInfo(namespace, note=printable("; ".join(each for quota in quotas for each in _used(quota))))]
-    found = []
+        return [QueueInfo(namespace, note=printable("; ".join(limit for quota in quotas for limit in _used(quota))))]
+    infos = []
     for item in items:
         now = mapping_of(item.get("status"))
         running = whole(now.get("admittedWorkloads", now.get("running")))
         queued = whole(now.get("pendingWorkloads", now.get("pending")))
         closed = now.get("state") not in (None, "Open")  # Volcano's word
-        found.append(QueueInfo(text_of(_meta(item).get("name")), enabled=not closed, running=running, queued=queued))
-    return found
+        infos.append(QueueInfo(text_of(_meta(item).get("name")), enabled=not closed, running=running, queued=queued))
+    return infos
 
 
 def _used(quota: dict[str, Any]) -> Iterator[str]:

@@ -32,16 +32,16 @@ def submit_part(*words: str) -> dict[str, Any]:
 
 
 def _submit(part: Part | None, name: str, directory: str, output: str, script: str, *after: str) -> dict[str, Any]:
-    there = Path(directory).absolute()
-    text = state.script_of(there / script)
-    wanted = directives.parse(text)
+    folder = Path(directory).absolute()
+    text = state.script_of(folder / script)
+    request = directives.parse(text)
     total = slots.capacity()
     slots.prepare(slots.place())
     other = _dependency(*after) if after else None
     state.forget_old(time.time())
-    facts: dict[str, Any] = {"name": name, "directory": str(there), "part": part and part._asdict()}
-    facts |= {"output": str(there / output), "script": str(there / script)}
-    job, lock = state.create({**facts, "after": other}, text, wanted)
+    facts: dict[str, Any] = {"name": name, "directory": str(folder), "part": part and part._asdict()}
+    facts |= {"output": str(folder / output), "script": str(folder / script)}
+    job, lock = state.create({**facts, "after": other}, text, request)
     try:
         supervisor.launch(job, lock, total)
     except OSError as error:
@@ -72,23 +72,23 @@ def _here(job_id: str) -> tuple[int, str]:
 
 def status(*ids: str) -> dict[str, Any]:
     """Return where jobs stand; a job of another machine is told apart from one that is not known."""
-    found: dict[str, Any] = {}
+    states: dict[str, Any] = {}
     for job_id in ids:
         parts = state.split_id(job_id)
         if parts is None:
             continue
         if parts[1] != state.host():
-            found[job_id] = {"state": "UNKNOWN", "reason": "other_host", "host": parts[1]}
+            states[job_id] = {"state": "UNKNOWN", "reason": "other_host", "host": parts[1]}
             continue
         job = state.load(parts[0])
         if job is not None:
-            found[job_id] = {
+            states[job_id] = {
                 **state.settle(job),
                 "name": job.facts["name"],
                 "owner": str(os.geteuid()),
                 "host": state.host(),
             }
-    return {"jobs": found}
+    return {"jobs": states}
 
 
 def cancel(job_id: str) -> dict[str, Any]:
@@ -127,8 +127,8 @@ COMMANDS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[int], bool]]]
 def main(words: list[str]) -> int:
     """Run one command; return the exit code. A failure is JSON too, and a sentence on stderr."""
     function, takes = COMMANDS.get(words[0] if words else "", (None, None))
-    whole = words[:1] != ["submit-part"] or ("--" in words and len(words) - words.index("--") in (5, 7))
-    if function is None or takes is None or not takes(len(words) - 1) or not whole:
+    complete = words[:1] != ["submit-part"] or ("--" in words and len(words) - words.index("--") in (5, 7))
+    if function is None or takes is None or not takes(len(words) - 1) or not complete:
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     try:

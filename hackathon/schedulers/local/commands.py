@@ -64,14 +64,14 @@ class Local(Scheduler):
         it must never be taken for lost.
         """
         jobs = _value(answers[0], "jobs", dict)
-        found = {}
+        states = {}
         for job_id in ids:
             if job_id in jobs:
                 state = _job(jobs[job_id])
                 if state is None:
                     raise _garbage(answers[0])
-                found[job_id] = state
-        return StatusAnswer(found)
+                states[job_id] = state
+        return StatusAnswer(states)
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return the command that tells a job to end."""
@@ -124,8 +124,8 @@ def _value(answer: CommandOutput, key: str, kind: type) -> Any:
         value = None
     if not isinstance(value, dict):
         if answer.exit_code:
-            told = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
-            raise SchedulerError("schedulers.failed", transient=answer.exit_code == 3, **told)
+            details = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
+            raise SchedulerError("schedulers.failed", transient=answer.exit_code == 3, **details)
         raise _garbage(answer)
     identifier, values = value.get("error"), value.get("values")
     if isinstance(identifier, str) and isinstance(values, dict) and lookup(identifier):
@@ -146,12 +146,12 @@ def _job(value: Any) -> JobState | None:
     code = value.get("reason")
     if value["state"] == UNKNOWN:
         return JobState(UNKNOWN, "other host", reason=str(value.get("host")))
-    known = isinstance(code, str) and lookup(f"local.reason_{code}")
-    told = {"other": value.get("other", ""), "words": value.get("words", ""), "host": value.get("host", "")}
+    message_exists = isinstance(code, str) and lookup(f"local.reason_{code}")
+    values = {"other": value.get("other", ""), "words": value.get("words", ""), "host": value.get("host", "")}
     return JobState(
         value["state"],
         value["state"],
-        reason=message(f"local.reason_{code}", **told) if known else str(code or ""),
+        reason=message(f"local.reason_{code}", **values) if message_exists else str(code or ""),
         exit_code=value.get("exit_code"),
         signal=value.get("signal"),
         started=value.get("started"),

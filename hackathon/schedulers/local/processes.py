@@ -37,21 +37,21 @@ def descendants(root: int, spared: Callable[[int], bool]) -> list[int]:
             children.setdefault(int(fields[1]), []).append(int(name))
             if fields[0] not in "ZX":
                 living.add(int(name))
-    found, waiting = [], list(children.get(root, ()))
+    pids, waiting = [], list(children.get(root, ()))
     while waiting:
         pid = waiting.pop(0)
         if spared(pid):
             continue
         if pid in living:
-            found.append(pid)
+            pids.append(pid)
         waiting += children.get(pid, ())
-    return found
+    return pids
 
 
 def with_variable(assignment: str, spared: Callable[[int], bool]) -> list[int]:
     """Return this user's processes that were started with an environment variable `NAME=value`."""
-    wanted, own = os.fsencode(assignment), os.getuid()
-    found = []
+    variable, own = os.fsencode(assignment), os.getuid()
+    pids = []
     for name in _numbers():
         try:
             if os.stat(f"/proc/{name}").st_uid != own:  # noqa: PTH116
@@ -60,9 +60,9 @@ def with_variable(assignment: str, spared: Callable[[int], bool]) -> list[int]:
                 variables = stream.read().split(b"\0")
         except OSError:
             continue
-        if wanted in variables and int(name) != os.getpid() and not spared(int(name)) and identity(int(name)):
-            found.append(int(name))
-    return found
+        if variable in variables and int(name) != os.getpid() and not spared(int(name)) and identity(int(name)):
+            pids.append(int(name))
+    return pids
 
 
 def send(pids: Iterable[int], *numbers: int) -> set[int]:

@@ -36,42 +36,42 @@ class Part(NamedTuple):
     @classmethod
     def of(cls, words: Sequence[str]) -> "Part":
         """Return the part that `--cores=0-3 --cores-each=2 …` say. Raises RequestError."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for word in words:
             name, sign, value = word.removeprefix("--").partition("=")
             name = name.replace("-", "_")
-            if not sign or not value or name in found:
+            if not sign or not value or name in values:
                 raise RequestError("local.part", word=word)
             if name in ("cores_each", "gpus_each") and value.isascii() and value.isdigit() and 0 < int(value) <= MOST:
-                found[name] = int(value)
+                values[name] = int(value)
             elif (name in ("cores", "gpus") and units(value)) or (name == "step_of" and _STEP_OF.match(value)):
-                found[name] = value
+                values[name] = value
             else:
                 raise RequestError("local.part", word=word)
-        made = cls(**found)
-        enough = made.step_of or (
-            len(units(made.cores)) >= made.cores_each and len(units(made.gpus)) >= made.gpus_each
+        part = cls(**values)
+        enough = part.step_of or (
+            len(units(part.cores)) >= part.cores_each and len(units(part.gpus)) >= part.gpus_each
         )  # fmt: skip
         if not enough:
             raise RequestError("local.part", word=" ".join(words))
-        return made
+        return part
 
 
 def units(text: str) -> list[str]:
     """Return the single names of a list such as `0-3,8` or `GPU-1f2e,GPU-3a4b`, each once; none for another text."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for word in text.split(",") if text else ():
         ends = _RANGE.match(word)
         if ends is not None:
             low, high = int(ends[1]), int(ends[2])
             if low > high or high - low >= MOST:
                 return []
-            found |= dict.fromkeys(map(str, range(low, high + 1)))
+            names |= dict.fromkeys(map(str, range(low, high + 1)))
         elif _UNIT.match(word):
-            found[word] = None
+            names[word] = None
         else:
             return []
-    return list(found)
+    return list(names)
 
 
 def listed(numbers: Sequence[int]) -> str:
@@ -119,10 +119,10 @@ class UnitTicket:
             return False
         return True
 
-    def _take(self, kind: str, names: Sequence[str], wanted: int) -> list[str]:
+    def _take(self, kind: str, names: Sequence[str], count: int) -> list[str]:
         taken: list[str] = []
         for name in names:
-            if len(taken) == wanted:
+            if len(taken) == count:
                 break
             file = os.open(self.folder / f"{kind}-{name}", os.O_RDWR | os.O_CREAT, 0o600)
             try:
@@ -149,10 +149,10 @@ class UnitTicket:
 
     def bind(self) -> None:
         """Bind this process, and all that it will start, to the job's cores; those that are not there are left out."""
-        there = os.sched_getaffinity(0)
-        wanted = {int(name) for name in self.cores if name.isdigit()} & there
-        if wanted:
-            os.sched_setaffinity(0, wanted)
+        available = os.sched_getaffinity(0)
+        cores = {int(name) for name in self.cores if name.isdigit()} & available
+        if cores:
+            os.sched_setaffinity(0, cores)
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables that tell programs of the job's part."""

@@ -67,9 +67,9 @@ def prepare(directory: Path) -> None:
         raise UnavailableError("local.unusable", path=directory, reason=error.strerror) from error
     finally:
         os.umask(mask)
-    found = directory.lstat()
-    shared = stat.S_ISDIR(found.st_mode) and found.st_mode & 0o1777 == 0o1777
-    if not shared and not (stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()):
+    status = directory.lstat()
+    shared = stat.S_ISDIR(status.st_mode) and status.st_mode & 0o1777 == 0o1777
+    if not shared and not (stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()):
         raise UnavailableError("local.slots_directory", path=directory)
 
 
@@ -175,8 +175,8 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
             raise
         return None
     try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or _is_dead(path, found):
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or _is_dead(path, status):
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -184,7 +184,7 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
             words = os.read(file, 32).decode("ascii", "replace").split()
             good = len(words) == 2 and words[0].isdigit() and words[1] in (WAITS, RUNS)
             return (int(words[0]), words[1]) if good else None
-        if remove and found.st_uid == os.geteuid():
+        if remove and status.st_uid == os.geteuid():
             _remove(path, file)
     finally:
         os.close(file)
@@ -201,11 +201,11 @@ def _remove(path: Path, file: int) -> None:
         pass
 
 
-def _is_dead(path: Path, found: os.stat_result) -> bool:
+def _is_dead(path: Path, status: os.stat_result) -> bool:
     """Return whether nobody has touched a place for too long, by a clock that may have jumped either way."""
-    if abs(time.time() - found.st_mtime) - _slept() <= STALE:
+    if abs(time.time() - status.st_mtime) - _slept() <= STALE:
         return False
-    first = _doubts.setdefault((str(path), found.st_ino, found.st_mtime_ns), uptime())
+    first = _doubts.setdefault((str(path), status.st_ino, status.st_mtime_ns), uptime())
     return uptime() - first > DOUBTED
 
 

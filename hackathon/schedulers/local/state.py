@@ -41,8 +41,8 @@ def job_id(number: int) -> str:
 
 def split_id(text: str) -> tuple[int, str] | None:
     """Return (number, host) of a job id, None when it is not one."""
-    number, _, rest = text.partition(".")
-    name, _, kind = rest.rpartition(".")
+    number, _, origin = text.partition(".")
+    name, _, kind = origin.rpartition(".")
     good = number.isascii() and number.isdigit() and len(number) < 16 and name and kind == "local"
     return (int(number), name) if good else None
 
@@ -118,7 +118,7 @@ class Job(NamedTuple):
         return (self.path / "cancel").exists()
 
 
-def create(facts: dict[str, Any], script: bytes, wanted: Directives) -> tuple[Job, int]:
+def create(facts: dict[str, Any], script: bytes, directives: Directives) -> tuple[Job, int]:
     """Make a job and return it with the descriptor of its held lock; until the last step there is none.
 
     Raises UnavailableError (disk full, no permission) and then leaves nothing behind.
@@ -134,7 +134,7 @@ def create(facts: dict[str, Any], script: bytes, wanted: Directives) -> tuple[Jo
         number = _next_number(top)
         token = os.urandom(8).hex()
         own = {"number": number, "boot": boot(), "token": token, "submitted": time.time()}
-        own |= {"walltime": wanted.walltime, "slots": wanted.slots}
+        own |= {"walltime": directives.walltime, "slots": directives.slots}
         write_json(new / "job.json", {**facts, **own})
         write_json(new / "state.json", {"state": QUEUED})
         path = top / "jobs" / str(number)
@@ -159,8 +159,8 @@ def _next_number(top: Path) -> int:
         fcntl.flock(file, fcntl.LOCK_EX)
         text = os.read(file, 32).strip()
         last = int(text) if text.isdigit() else 0
-        known = [int(path.name) for path in (top / "jobs").iterdir() if path.name.isdigit()]
-        number = max([last, *known]) or 1000 + int.from_bytes(os.urandom(2), "big") % 8000
+        numbers = [int(path.name) for path in (top / "jobs").iterdir() if path.name.isdigit()]
+        number = max([last, *numbers]) or 1000 + int.from_bytes(os.urandom(2), "big") % 8000
         os.pwrite(file, f"{number + 1:020d}\n".encode(), 0)
         return number + 1
     finally:
@@ -176,8 +176,8 @@ def load(number: int) -> Job | None:
 
 def jobs() -> Iterator[Job]:
     """Yield all jobs, oldest first."""
-    found = sorted(int(path.name) for path in (root() / "jobs").iterdir() if path.name.isdigit())
-    for number in found:
+    numbers = sorted(int(path.name) for path in (root() / "jobs").iterdir() if path.name.isdigit())
+    for number in numbers:
         job = load(number)
         if job is not None:
             yield job

@@ -231,8 +231,8 @@ class Supervisor:
             processes.send([self.script], signal.SIGTERM, signal.SIGCONT)
         while self.status is None and time.monotonic() < began + patience / 2:
             self._pause(0.05)
-        rest = [pid for pid in self._left(set()) if pid != self.script]
-        forbidden = processes.send(rest, signal.SIGTERM, signal.SIGCONT)
+        pids = [pid for pid in self._left(set()) if pid != self.script]
+        forbidden = processes.send(pids, signal.SIGTERM, signal.SIGCONT)
         while self._left(forbidden) and time.monotonic() < began + patience:
             self._pause(0.05)
         pause = 0.02
@@ -243,8 +243,8 @@ class Supervisor:
 
     def _left(self, forbidden: set[int]) -> list[int]:
         self._reap()
-        found = processes.descendants(os.getpid(), state.is_supervisor)
-        return [pid for pid in found if pid not in forbidden]
+        pids = processes.descendants(os.getpid(), state.is_supervisor)
+        return [pid for pid in pids if pid not in forbidden]
 
     def _finish(self, cause: str) -> None:
         self._reap()
@@ -262,8 +262,8 @@ class Supervisor:
 
     def _pause(self, seconds: float) -> None:
         """Wait; a child's end or a signal ends the wait."""
-        found = signal.sigtimedwait(WATCHED, max(0.0, seconds))
-        if found is not None and found.si_signo != signal.SIGCHLD:
+        signal_info = signal.sigtimedwait(WATCHED, max(0.0, seconds))
+        if signal_info is not None and signal_info.si_signo != signal.SIGCHLD:
             self.told = True
         self._reap()
         if self.unsaved:

@@ -47,16 +47,16 @@ class Nqsv(Scheduler):
         lacking = parse.unanswered(answers, ids) if len(ids) > 1 else []
         ended = parse.ending_ids(answers, ids)
         return [
-            *(["qstat", "-f", self._whole_id(each)] for each in lacking[: parse.FEW]),
+            *(["qstat", "-f", self._whole_id(job_id)] for job_id in lacking[: parse.FEW]),
             *([["qstat", "-J", "-f", *map(self._whole_id, ended)]] if ended else []),
         ]
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return parse.status(answers, ids)
 
-    def same_job(self, one: str, other: str) -> bool:
+    def same_job(self, job_id: str, other: str) -> bool:
         """Return whether two ids differ at most in the host, which names of output files do not have."""
-        return text.same(one, other)
+        return text.same(job_id, other)
 
     def left_files(self, job_id: str, name: str) -> tuple[str, ...]:
         """Return where stderr of the toolkit's submissions goes, and of those by hand, without `-e`."""

@@ -98,11 +98,11 @@ def was_told(answer: CommandOutput) -> bool:
 
 def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     """Return the error of a command; one of PBS, which has the same names, is called so."""
-    said = answer.stderr + answer.stdout
-    if _OF_PBS.search(said):
+    output = answer.stderr + answer.stdout
+    if _OF_PBS.search(output):
         values = {"command": command(answer), "scheduler": "pbs", "words": words(answer)}
         return SchedulerError("schedulers.other_scheduler", transient=False, **values)
-    key = next((key for word, key in REFUSALS.items() if word in said), otherwise)
+    key = next((key for word, key in REFUSALS.items() if word in output), otherwise)
     # why a question failed is not on record: the server may be away for a moment
     return SchedulerError(
         f"schedulers.{key}",
@@ -122,27 +122,27 @@ def _garbage(answer: CommandOutput) -> SchedulerError:
 
 def unanswered(answers: Iterable[CommandOutput], ids: list[str]) -> list[str]:
     """Return the ids of which the answers say neither a state nor that they do not exist."""
-    shown, missing = _told(answers)
-    return [job_id for job_id in ids if not any(text.same(job_id, each) for each in (*shown, *missing))]
+    blocks, missing = _told(answers)
+    return [job_id for job_id in ids if not any(text.same(job_id, answered_id) for answered_id in (*blocks, *missing))]
 
 
 def ending_ids(answers: Iterable[CommandOutput], ids: list[str]) -> list[str]:
     """Return the ids whose script has ended: for a few seconds the server knows its exit code."""
-    shown, _ = _told(answers)
-    over = [name for name, block in shown.items() if LETTERS.get(_letters(block)) == ENDING]
-    return [job_id for job_id in ids if any(text.same(job_id, each) for each in over)]
+    blocks, _ = _told(answers)
+    over = [name for name, block in blocks.items() if LETTERS.get(_letters(block)) == ENDING]
+    return [job_id for job_id in ids if any(text.same(job_id, ended_id) for ended_id in over)]
 
 
 def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
     """Return the states of requests; one is absent only where a whole sentence says so."""
     if answers[0].exit_code:
         raise failed(answers[0])
-    shown, missing = _told(answers)
-    if not shown and not missing:
+    blocks, missing = _told(answers)
+    if not blocks and not missing:
         raise _garbage(answers[0])
     jobs = {}
     for job_id in ids:
-        block = next((block for name, block in shown.items() if text.same(job_id, name)), None)
+        block = next((block for name, block in blocks.items() if text.same(job_id, name)), None)
         if block is not None:
             jobs[job_id] = _state(block, answers)
         elif not any(text.same(job_id, name) for name in missing):
@@ -152,13 +152,13 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
 
 def _told(answers: Iterable[CommandOutput]) -> tuple[dict[str, text.RequestBlock], set[str]]:
     """Return id → block, and the ids that do not exist, of the answers about requests (not those about their jobs)."""
-    shown: dict[str, text.RequestBlock] = {}
+    blocks: dict[str, text.RequestBlock] = {}
     missing: set[str] = set()
     for answer in answers:
         if "-J" not in answer.argv and answer.exit_code == 0:
-            shown |= {block.job_id: block for block in text.blocks(answer.stdout) if "Current State" in block.values}
+            blocks |= {block.job_id: block for block in text.blocks(answer.stdout) if "Current State" in block.values}
             missing |= text.missing(answer.stdout)
-    return shown, missing - set(shown)
+    return blocks, missing - set(blocks)
 
 
 def _letters(block: text.RequestBlock) -> str:
@@ -202,15 +202,17 @@ def _ending(block: text.RequestBlock, answers: list[CommandOutput]) -> tuple[str
         return UNKNOWN, None, None
     if reason == _DELETE:
         return CANCELLED, None, None
-    asked = [answer for answer in answers if "-J" in answer.argv and answer.exit_code != NO_ANSWER]
-    if not asked:
+    details = [answer for answer in answers if "-J" in answer.argv and answer.exit_code != NO_ANSWER]
+    if not details:
         return ENDING, None, None
-    said = next((told for answer in asked if (told := _exit_code(answer, block.job_id)) is not None), None)
-    if said is None:
+    code_text = next(
+        (text_of_code for answer in details if (text_of_code := _exit_code(answer, block.job_id)) is not None), None
+    )
+    if code_text is None:
         return UNKNOWN, None, None
-    if not _WAIT_STATUS.match(said):
+    if not _WAIT_STATUS.match(code_text):
         return ENDING, None, None  # not told yet, or not any more
-    waited = int(said, 16)
+    waited = int(code_text, 16)
     code, signal = waited >> 8, waited & 0x7F
     if not signal:
         return (FAILED if code else SUCCEEDED), code, code - 128 if 128 < code < 193 else None
@@ -238,7 +240,7 @@ def _exit_code(answer: CommandOutput, job_id: str) -> str | None:
     for block in text.blocks(answer.stdout):
         if text.same(job_id, block.job_id) and block.values.get("Batch Job Number") == "0":
             return block.values.get("Exit Code")
-    return "" if any(text.same(job_id, each) for each in text.missing(answer.stdout)) else None
+    return "" if any(text.same(job_id, missing_id) for missing_id in text.missing(answer.stdout)) else None
 
 
 def left(printed: str, job_id: str) -> JobState | None:
@@ -246,22 +248,22 @@ def left(printed: str, job_id: str) -> JobState | None:
 
     The account has no exit code. Before it stands why the server killed the request, if it did.
     """
-    found = text.left(printed, job_id)
-    if found is None:
+    report = text.left(printed, job_id)
+    if report is None:
         return None
-    over_time = _OVER_TIME.search(found.note) is not None
-    start = clock_moment(found.values.get("Started Request Time", ""))
+    over_time = _OVER_TIME.search(report.note) is not None
+    start = clock_moment(report.values.get("Started Request Time", ""))
     return JobState(
         TIMEOUT if over_time else FINISHED,
         "",
-        reason=printable(found.note),
+        reason=printable(report.note),
         signal=9 if over_time else None,
         started=True if start is not None else None,
-        name=found.values.get("Request Name", ""),
-        owner=found.values.get("User Name", ""),
+        name=report.values.get("Request Name", ""),
+        owner=report.values.get("User Name", ""),
         start=start,
-        end=clock_moment(found.values.get("Ended Request Time", "")),
-        id=found.values.get("Request ID", ""),
+        end=clock_moment(report.values.get("Ended Request Time", "")),
+        id=report.values.get("Request ID", ""),
     )
 
 
@@ -278,15 +280,15 @@ def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str
         if answer.exit_code:
             raise failed(answer)
     rows = text.table(answers[0].stdout)
-    found = text.blocks(answers[-1].stdout)
+    blocks = text.blocks(answers[-1].stdout)
     if rows is None or answers[-1].stdout[-1:] not in ("", "\n"):
         raise _garbage(answers[0] if rows is None else answers[-1])
-    if any("Request Name" not in block.values for block in found):
+    if any("Request Name" not in block.values for block in blocks):
         raise _garbage(answers[-1])
-    shown = [block.job_id for block in found]
-    if any(not any(each.startswith(row.job_id) for each in shown) for row in rows):
+    block_ids = [block.job_id for block in blocks]
+    if any(not any(block_id.startswith(row.job_id) for block_id in block_ids) for row in rows):
         raise _garbage(answers[-1])
-    named = [block.job_id for block in found if name in (None, block.values["Request Name"])]
+    named = [block.job_id for block in blocks if name in (None, block.values["Request Name"])]
     return sorted(named, key=lambda job_id: int(re.split(r"\D", job_id)[0]))
 
 
@@ -294,7 +296,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
     """Return the queues of the table that `qstat -Q` prints, by the names in its heading. It tells no limits."""
     if answer.exit_code:
         raise failed(answer)
-    found: list[QueueInfo] = []
+    infos: list[QueueInfo] = []
     heading: list[str] = []
     kind = ""
     for line in text.lines(answer.stdout):
@@ -304,10 +306,10 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
         elif parts[:1] == ["QueueName"]:
             heading = parts
         elif heading and len(parts) == len(heading) and parts[0][0].isalnum():
-            found.append(_queue(dict(zip(heading, parts, strict=True)), kind))
-    if not found:
+            infos.append(_queue(dict(zip(heading, parts, strict=True)), kind))
+    if not infos:
         raise _garbage(answer)
-    return found
+    return infos
 
 
 def _queue(row: dict[str, str], kind: str) -> QueueInfo:

@@ -56,52 +56,52 @@ OPTIONS = table("""
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return what a header asks for."""
-    found = ScriptRequest()
-    for each in settings:
-        value, taken = each.value, True
-        match each.key:
+    request = ScriptRequest()
+    for setting in settings:
+        value, taken = setting.value, True
+        match setting.key:
             case "-N":
-                found.name = value
+                request.name = value
             case "-q":
-                found.queue = value
+                request.queue = value
             case "-A" | "--group":
-                found.account = value
+                request.account = value
             case "-b" if number(value) is not None:
-                found.nodes = number(value)
+                request.nodes = number(value)
             case "-l elapstim_req" if number(value) or clock(value):
-                found.walltime = number(value) or clock(value)
+                request.walltime = number(value) or clock(value)
             case "-l cpunum_job" if number(value) is not None:
-                found.cores = number(value)
+                request.cores = number(value)
             case "-l gpunum_job" if number(value) is not None:
-                found.gpus = number(value)
+                request.gpus = number(value)
             case "-o" | "-e" if "$" not in value and "%" not in value:
-                setattr(found, "output" if each.key == "-o" else "error", value)
+                setattr(request, "output" if setting.key == "-o" else "error", value)
             case "-j" if value in ("o", "e"):
-                found.merge = True
+                request.merge = True
             case "-t" if re.fullmatch(r"\d+-\d+", value):
-                found.array = value
+                request.array = value
             case "-M":
-                found.mail_user = value
+                request.mail_user = value
             case "-m" if set(value) <= set("abe"):
                 names = {"a": "fail", "b": "begin", "e": "end"}
-                found.mail_on = frozenset(names[letter] for letter in value)
+                request.mail_on = frozenset(names[letter] for letter in value)
             case "-r" if value in ("y", "n"):
-                found.rerun = value == "y"
+                request.rerun = value == "y"
             case "-v":
-                found.variables = ",".join(filter(None, (found.variables, value)))
+                request.variables = ",".join(filter(None, (request.variables, value)))
             case "-V":
-                found.inherit = True
+                request.inherit = True
             case _:
                 taken = False
         if taken:
-            found.taken.add(each)
-    return found
+            request.taken.add(setting)
+    return request
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
     """Return the options that ask for the same; without `-T`, each of several nodes would run the script."""
     mail = {"fail": "a", "begin": "b", "end": "e"}
-    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    letters = "".join(sorted(mail[event] for event in request.mail_on or ()))
     group = f"--group={request.account}" if dialect.get("group") == "group" else f"-A {request.account}"
     cores = request.cores
     if request.threads and cores is None and dialect.get("cpu_request") == "cpunum_job":
@@ -138,16 +138,18 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield PBS's words, which NQSV refuses."""
-    for each in settings:
-        if each.key in ("-l select", "-l walltime", "-l mpiprocs", "-l nodes", "-l place", "-l ncpus"):
-            better = (f"walltime={each.value}", f"elapstim_req={each.value}") if each.key == "-l walltime" else None
-            if each.key == "-l select" and number(each.value.split(":")[0]):
-                better = f"-l select={each.value}", f"-b {each.value.split(':')[0]}"
-            yield Judgement("unknown-resource", each.line, {"name": each.key[3:]}, better)
-        elif each.key == "-j" and each.value in ("oe", "eo"):
-            yield Judgement("bad-value", each.line, {"option": "-j", "value": each.value}, (each.value, "o"))
-        elif each.key == "-W":
-            yield Judgement("unknown-option", each.line, {"option": each.written, "near": ""})
+    for setting in settings:
+        if setting.key in ("-l select", "-l walltime", "-l mpiprocs", "-l nodes", "-l place", "-l ncpus"):
+            better = (
+                (f"walltime={setting.value}", f"elapstim_req={setting.value}") if setting.key == "-l walltime" else None
+            )
+            if setting.key == "-l select" and number(setting.value.split(":")[0]):
+                better = f"-l select={setting.value}", f"-b {setting.value.split(':')[0]}"
+            yield Judgement("unknown-resource", setting.line, {"name": setting.key[3:]}, better)
+        elif setting.key == "-j" and setting.value in ("oe", "eo"):
+            yield Judgement("bad-value", setting.line, {"option": "-j", "value": setting.value}, (setting.value, "o"))
+        elif setting.key == "-W":
+            yield Judgement("unknown-option", setting.line, {"option": setting.written, "near": ""})
 
 
 LANGUAGE = ScriptLanguage(

@@ -58,21 +58,21 @@ def lines(text: str) -> list[str]:
 
 def blocks(text: str) -> list[RequestBlock]:
     """Return every block; lines that are none of its kinds are passed over."""
-    found: list[RequestBlock] = []
+    requests: list[RequestBlock] = []
     in_hosts = False
     for line in lines(text):
         if line.startswith("Request ID: "):
-            found.append(RequestBlock(line.partition(": ")[2].strip(), {}, ()))
+            requests.append(RequestBlock(line.partition(": ")[2].strip(), {}, ()))
             in_hosts = False
-        elif not found:
+        elif not requests:
             continue
         elif part := _PART.match(line):
             in_hosts = part[1].startswith("Execution Hosts")
         elif in_hosts and (host := _HOST.match(line)):
-            found[-1] = found[-1]._replace(hosts=(*found[-1].hosts, host[1]))
+            requests[-1] = requests[-1]._replace(hosts=(*requests[-1].hosts, host[1]))
         elif match := _VALUE.match(line):
-            found[-1].values.setdefault(" ".join(match[1].split()), match[2])
-    return found
+            requests[-1].values.setdefault(" ".join(match[1].split()), match[2])
+    return requests
 
 
 def missing(text: str) -> set[str]:
@@ -82,12 +82,12 @@ def missing(text: str) -> set[str]:
 
 def table(text: str) -> list[RequestRow] | None:
     """Return the requests of a table; None for what is no whole table: without its heading, or with odd lines."""
-    *rest, last = text.split("\n")
-    rows = iter(rest)
+    *lines, last = text.split("\n")
+    rows = iter(lines)
     if last or not any(_TABLE.match(line) for line in rows):
         return None
-    found = [_ROW.match(line) for line in rows if line.strip(" -\r")]
-    return [RequestRow(match[1], match[2], match[5]) for match in found if match] if all(found) else None
+    matches = [_ROW.match(line) for line in rows if line.strip(" -\r")]
+    return [RequestRow(match[1], match[2], match[5]) for match in matches if match] if all(matches) else None
 
 
 def limit(value: str) -> int | None:
@@ -102,24 +102,24 @@ def left(text: str, job_id: str) -> Left | None:
     It stands between two lines of `=`; the scheduler's own line about the end comes before it, behind the output of the
     job itself.
     """
-    found, printed = None, lines(text)
+    report, printed = None, lines(text)
     for number, line in enumerate(printed[1:], 1):
         named = _LEFT.match(line)
         if not named or named[1] != "Request ID" or not _RULE.match(printed[number - 1]) or not same(job_id, named[2]):
             continue
         values: dict[str, str] = {}
-        for each in printed[number:]:
-            if _RULE.match(each):
+        for row in printed[number:]:
+            if _RULE.match(row):
                 note = next((other.strip() for other in reversed(printed[: number - 1]) if other.strip()), "")
-                found = Left(note if note.startswith("%NQS") else "", values)
+                report = Left(note if note.startswith("%NQS") else "", values)
                 break
-            if match := _LEFT.match(each):
+            if match := _LEFT.match(row):
                 values.setdefault(match[1], match[2])
-    return found
+    return report
 
 
-def same(asked: str, shown: str) -> bool:
+def same(job_id: str, other_id: str) -> bool:
     """Return whether two ids mean one request: the host behind the number may be left out."""
-    number, _, host = asked.partition(".")
-    other, _, other_host = shown.partition(".")
+    number, _, host = job_id.partition(".")
+    other, _, other_host = other_id.partition(".")
     return number == other and (not host or not other_host or host == other_host)

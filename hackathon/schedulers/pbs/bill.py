@@ -11,10 +11,10 @@ def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
     """Return the account of one id from its block, or from those of an array's subjobs (the parent used nothing)."""
     elements = [block for block in blocks if "[]" not in block.name] or blocks
     charges = [_charge(block.attributes) for block in elements]
-    whole = all(
+    complete = all(
         _lives(block.attributes) == (charge is not None) for block, charge in zip(elements, charges, strict=True)
     )
-    return JobAccounting(tuple(charge for charge in charges if charge is not None), whole=whole)
+    return JobAccounting(tuple(charge for charge in charges if charge is not None), whole=complete)
 
 
 def _lives(attributes: dict[str, str]) -> int:

@@ -78,15 +78,15 @@ class Pbs(Scheduler):
         return self.status_argv([job_id])[0]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
-        found = re.search(r"Resource_List\.mpiprocs\W+(\d+)\s", answer.stdout)
-        return int(found[1]) or None if found else None
+        match = re.search(r"Resource_List\.mpiprocs\W+(\d+)\s", answer.stdout)
+        return int(match[1]) or None if match else None
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         return history.status(answers, ids, self.dialect.history)
 
-    def same_job(self, one: str, other: str) -> bool:
+    def same_job(self, job_id: str, other: str) -> bool:
         """Return whether two ids differ at most in the server's host, which may be left out."""
-        return parse.same(one, other)
+        return parse.same(job_id, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
         """Return the question for the jobs: `qstat -f` has what they used; the accounting logs are root's."""

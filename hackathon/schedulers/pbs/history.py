@@ -76,10 +76,10 @@ def fall_back(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
 
 def _of_the_site(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
     if answers[0].argv == ("qstat",):
-        known = site.table(answers[0])
-        if known is None:
+        table = site.table(answers[0])
+        if table is None:
             return []
-        active = {parse.number(row.job_id) for row in known[0] if row.word in site.ACTIVE}
+        active = {parse.number(row.job_id) for row in table[0] if row.word in site.ACTIVE}
         missing = [job_id for job_id in ids if parse.number(job_id) not in active]
         # the table may not show the jobs of others: nothing follows from it alone
         again = [["qstat", "-f", job_id] for job_id in missing] if len(missing) <= FEW else []
@@ -95,14 +95,14 @@ def status(answers: list[CommandOutput], ids: list[str], history: str) -> Status
     it neither among the active nor among the ended ones. Every other id without a block is UNKNOWN (torn or partial
     answer). Raises SchedulerError when nothing in the answers is about the ids.
     """
-    shown = _blocks(answers)
+    blocks = _blocks(answers)
     rows = site.table(answers[0]) if history == H and answers[0].argv == ("qstat",) else None
     words_of = {parse.number(row.job_id): row for row in rows[0]} if rows else {}
     finished = {name for answer in answers for name in parse.HAS_FINISHED.findall(answer.stderr)}
     jobs: dict[str, JobState] = {}
     silent = []
     for job_id in ids:
-        mine = [block for block in shown.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
+        mine = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
         row = words_of.get(parse.number(job_id))
         if mine:
             jobs[job_id] = parse.job_state(mine)
@@ -121,15 +121,15 @@ def status(answers: list[CommandOutput], ids: list[str], history: str) -> Status
 
 def accounts(answers: list[CommandOutput], ids: list[str], history: str) -> dict[str, JobAccounting]:
     """Return what the server says that each job used: of a job that was run again only its last life."""
-    shown = _blocks(answers)
-    if not shown and not any(_says_none(answer) for answer in answers) and not _keeps_none(answers):
+    blocks = _blocks(answers)
+    if not blocks and not any(_says_none(answer) for answer in answers) and not _keeps_none(answers):
         raise _nothing_said(answers, history)
-    found: dict[str, JobAccounting] = {}
+    accounts_by_id: dict[str, JobAccounting] = {}
     for job_id in ids:
-        mine = [block for block in shown.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
+        mine = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
         if mine:
-            found[job_id] = account(mine)
-    return found
+            accounts_by_id[job_id] = account(mine)
+    return accounts_by_id
 
 
 def found(answers: list[CommandOutput], name: str) -> list[str]:
@@ -141,17 +141,17 @@ def found(answers: list[CommandOutput], name: str) -> list[str]:
     ids: dict[str, int] = {}
     doubt = ""
     for answer in answers:
-        known = site.table(answer)
-        if known is None:
+        table = site.table(answer)
+        if table is None:
             raise _nothing_said([answer], H)
-        rows, whole = known
+        rows, complete = table
         ids |= {row.job_id: int(parse.number(row.job_id)) for row in rows if row.name == name}
         cut = [
             row.name
             for row in rows
             if len(row.name) == site.CUT_NAME and row.name != name and name.startswith(row.name)
         ]
-        if not whole or cut or ("-H" in answer.argv and len(rows) >= site.MOST_ENDED):
+        if not complete or cut or ("-H" in answer.argv and len(rows) >= site.MOST_ENDED):
             doubt = words(answer)
     if doubt and not ids:
         raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=doubt)
@@ -174,18 +174,18 @@ def _blocks(answers: list[CommandOutput]) -> dict[str, list[text.PrintedBlock]]:
         for answer in answers
         for block in text.blocks(answer.stdout, "Job Id:")
     }
-    found: dict[str, list[text.PrintedBlock]] = {}
+    blocks: dict[str, list[text.PrintedBlock]] = {}
     for (number, _), block in named.items():
-        found.setdefault(number, []).append(block)
-    return found
+        blocks.setdefault(number, []).append(block)
+    return blocks
 
 
 def _not_shown(answers: list[CommandOutput], ids: list[str]) -> list[str]:
-    shown = _blocks(answers)
+    blocks = _blocks(answers)
     return [
         job_id
         for job_id in ids
-        if not any(parse.same(job_id, block.name) for block in shown.get(parse.number(job_id), ()))
+        if not any(parse.same(job_id, block.name) for block in blocks.get(parse.number(job_id), ()))
     ]
 
 

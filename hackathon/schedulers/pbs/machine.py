@@ -20,12 +20,12 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
     if answer.exit_code:
         raise failed(answer, history="H" if of_the_site else "x")
     if of_the_site:
-        found = site.queues(answer.stdout)
+        infos = site.queues(answer.stdout)
     else:
-        found = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
-    if not found:
+        infos = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
+    if not infos:
         raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
-    return found
+    return infos
 
 
 def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
@@ -56,22 +56,22 @@ def nodes(answer: CommandOutput) -> list[NodeGroup]:
         hosts: dict[str, list[dict[str, Any]]] = {}
         for name, node in listed.items():
             hosts.setdefault(str(node.get("resources_available", {}).get("host", name)), []).append(node)
-        found = [_host(parts) for parts in hosts.values()]
+        groups = [_host(parts) for parts in hosts.values()]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        found = []
-    if not found:
+        groups = []
+    if not groups:
         raise SchedulerError("schedulers.garbage", transient=True, command="pbsnodes", words=words(answer))
-    return grouped(found)
+    return grouped(groups)
 
 
 def _host(parts: list[dict[str, Any]]) -> NodeGroup:
     """Return one host from its virtual nodes; `ncpus` may count hardware threads."""
     resources = [part.get("resources_available", {}) for part in parts]
     queues = dict.fromkeys(str(part["queue"]) for part in parts if "queue" in part)
-    sizes = [_bytes(str(each["mem"])) for each in resources if "mem" in each]
-    models = {str(each["gpu_model"]) for each in resources if "gpu_model" in each}
-    cpus = [text.number(str(each["ncpus"])) or 0 for each in resources if "ncpus" in each]
-    gpus = [text.number(str(each["ngpus"])) or 0 for each in resources if "ngpus" in each]
+    sizes = [_bytes(str(resource["mem"])) for resource in resources if "mem" in resource]
+    models = {str(resource["gpu_model"]) for resource in resources if "gpu_model" in resource}
+    cpus = [text.number(str(resource["ncpus"])) or 0 for resource in resources if "ncpus" in resource]
+    gpus = [text.number(str(resource["ngpus"])) or 0 for resource in resources if "ngpus" in resource]
     return NodeGroup(
         1,
         queues=tuple(queues),

@@ -149,7 +149,7 @@ def was_told(answer: CommandOutput) -> bool:
 
 def found_ids(answers: list[CommandOutput]) -> list[str]:
     """Return ids in the order of their numbers; a server without history answers with live jobs only."""
-    found: dict[str, None] = {}
+    job_ids: dict[str, None] = {}
     for position, answer in enumerate(answers):
         no_history = answer.exit_code in (NO_HISTORY, USAGE) or says_no_history(answer)
         if position < len(answers) - 1 and no_history:
@@ -160,10 +160,10 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
         for line in filter(None, map(str.strip, lines)):
             if not JOB_ID.match(line) or last:
                 raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
-            found[line] = None
+            job_ids[line] = None
         if last:
             raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
-    return sorted(found, key=lambda job_id: int(number(job_id)))
+    return sorted(job_ids, key=lambda job_id: int(number(job_id)))
 
 
 def number(job_id: str) -> str:
@@ -171,15 +171,15 @@ def number(job_id: str) -> str:
     return re.split(r"[.\[]", job_id)[0]
 
 
-def same(asked: str, shown: str) -> bool:
+def same(job_id: str, other_id: str) -> bool:
     """Return whether an id that was asked for is the one shown: servers add or shorten the host behind the first dot.
 
     An array's id `7[]` also covers its subjobs `7[1]`.
     """
-    if asked == shown:
+    if job_id == other_id:
         return True
-    own, _, host = asked.partition(".")
-    other, _, other_host = shown.partition(".")
+    own, _, host = job_id.partition(".")
+    other, _, other_host = other_id.partition(".")
     if host and other_host and host.partition(".")[0] != other_host.partition(".")[0]:
         return False
     return own == other or (own.endswith("[]") and other.startswith(own[:-1]) and other.endswith("]"))

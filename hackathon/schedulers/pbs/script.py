@@ -62,101 +62,101 @@ _DEPENDENCIES = re.compile(
 
 def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
     """Return (how many, resource → value) of each part of `2:ncpus=4:mpiprocs=2+1:ncpus=1`; None if it is no select."""
-    found = []
+    parts = []
     for part in value.split("+"):
-        first, *rest = part.split(":")
+        first, *resources = part.split(":")
         count = number(first)
         if count is None:
-            count, rest = 1, [first, *rest]
-        pairs = [each.partition("=") for each in rest]
+            count, resources = 1, [first, *resources]
+        pairs = [resource.partition("=") for resource in resources]
         if not all(name and sign for name, sign, _ in pairs):
             return None
-        found.append((count, {name: text for name, _, text in pairs}))
-    return found
+        parts.append((count, {name: text for name, _, text in pairs}))
+    return parts
 
 
-def _select(found: ScriptRequest, value: str) -> bool:
+def _select(request: ScriptRequest, value: str) -> bool:
     """Take the numbers of a select of equal chunks; return whether all of it was understood."""
     parts = chunks(value)
     if not parts:
         return False
-    found.nodes = sum(count for count, _ in parts)
+    request.nodes = sum(count for count, _ in parts)
     ranks = [(count, number(names.get("mpiprocs", ""))) for count, names in parts]
-    if all(each is not None for _, each in ranks):
-        found.processes = sum(count * (each or 0) for count, each in ranks)
+    if all(rank is not None for _, rank in ranks):
+        request.processes = sum(count * (rank or 0) for count, rank in ranks)
     names = parts[0][1]
     if len(parts) > 1 or any(not text.isascii() for text in names.values()):
         return False
-    found.processes_per_node = number(names.get("mpiprocs", ""))
-    found.threads = number(names.get("ompthreads", ""))
-    found.cores = number(names.get("ncpus", ""))
-    found.gpus = number(names.get("ngpus", ""))
-    found.memory = names.get("mem")
+    request.processes_per_node = number(names.get("mpiprocs", ""))
+    request.threads = number(names.get("ompthreads", ""))
+    request.cores = number(names.get("ncpus", ""))
+    request.gpus = number(names.get("ngpus", ""))
+    request.memory = names.get("mem")
     return set(names) <= {"mpiprocs", "ompthreads", "ncpus", "ngpus", "mem"}
 
 
-def _nodes(found: ScriptRequest, value: str) -> bool:
+def _nodes(request: ScriptRequest, value: str) -> bool:
     match = re.fullmatch(r"(\d+)(?::ppn=(\d+))?(?::gpus=(\d+))?", value)
     if match:
-        found.nodes = number(match[1])
-        found.processes_per_node = number(match[2] or "")
-        found.gpus = number(match[3] or "")
+        request.nodes = number(match[1])
+        request.processes_per_node = number(match[2] or "")
+        request.gpus = number(match[3] or "")
     return match is not None
 
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return what a header asks for; the first of several values of a resource counts, the last of other options."""
-    found = ScriptRequest()
-    seen: set[str] = set()
-    for each in settings:
-        value, taken = each.value, True
-        if each.key.startswith("-l ") and each.key in seen:
+    request = ScriptRequest()
+    keys: set[str] = set()
+    for setting in settings:
+        value, taken = setting.value, True
+        if setting.key.startswith("-l ") and setting.key in keys:
             continue
-        seen.add(each.key)
-        match each.key:
+        keys.add(setting.key)
+        match setting.key:
             case "-N":
-                found.name = value
+                request.name = value
             case "-q":
-                found.queue = value
+                request.queue = value
             case "-P" | "-W group_list":
-                found.account = value
+                request.account = value
             case "-l select":
-                taken = _select(found, value)
+                taken = _select(request, value)
             case "-l nodes":
-                taken = _nodes(found, value)
+                taken = _nodes(request, value)
             case "-l walltime" if _seconds(value):
-                found.walltime = _seconds(value)
+                request.walltime = _seconds(value)
             case "-l place":
-                found.exclusive = "excl" in value.split(":") or found.exclusive
+                request.exclusive = "excl" in value.split(":") or request.exclusive
                 taken = set(value.split(":")) <= {"scatter", "free", "pack", "excl"}
             case "-o" | "-e" if "^" not in value:
-                setattr(found, "output" if each.key == "-o" else "error", value)
+                setattr(request, "output" if setting.key == "-o" else "error", value)
             case "-j":
-                found.merge = value in ("oe", "eo")
+                request.merge = value in ("oe", "eo")
             case "-J" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
-                found.array = value
+                request.array = value
             case "-W depend" if match := re.fullmatch(r"after(ok|any):([\w.:\[\]]+)", value):
-                setattr(found, f"after_{match[1]}", match[2])
+                setattr(request, f"after_{match[1]}", match[2])
             case "-M":
-                found.mail_user = value
+                request.mail_user = value
             case "-m" if set(value) <= set("abe"):
                 names = {"a": "fail", "b": "begin", "e": "end"}
-                found.mail_on = frozenset(names[letter] for letter in value)
+                request.mail_on = frozenset(names[letter] for letter in value)
             case "-m" if value == "n":
-                found.mail_on = frozenset()
+                request.mail_on = frozenset()
             case "-r" if value in ("y", "n"):
-                found.rerun = value == "y"
+                request.rerun = value == "y"
             case "-v":
                 # the last one counts, so nothing holds what an earlier one says
-                found.taken -= {other for other in found.taken if other.key == "-v"}
-                found.variables = value
+                request.taken -= {other for other in request.taken if other.key == "-v"}
+                request.variables = value
             case "-V":
-                found.inherit = True
+                request.inherit = True
             case _:
                 taken = False
         if taken:
-            found.taken.add(each)
-    return found
+            request.taken.add(setting)
+    return request
 
 
 def _seconds(value: str) -> int | None:
@@ -185,7 +185,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         f"after{kind}:{ids}" for kind, ids in (("ok", request.after_ok), ("any", request.after_any)) if ids
     )
     mail = {"fail": "a", "begin": "b", "end": "e"}
-    letters = "".join(sorted(mail[each] for each in request.mail_on or ()))
+    letters = "".join(sorted(mail[event] for event in request.mail_on or ()))
     lines = [
         request.name and f"-N {re.sub(r'[^!-.0-Z^-~]', '_', request.name)}",
         request.queue and f"-q {request.queue}",
@@ -210,8 +210,8 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     lost += ["directory"] if request.directory not in (None, ".") else []
     # a select of equal parts cannot say ranks of which the nodes have not all as many
     lost += ["processes"] if request.processes not in (None, (ranks or 0) * (request.nodes or 1)) else []
-    kept = [str(line) for line in lines if line]
-    return [line for line in kept if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
+    written = [str(line) for line in lines if line]
+    return [line for line in written if not any(line.startswith(f"-{name[0]} ") for name in paths)], lost
 
 
 def _memory(text: str) -> str:
@@ -220,20 +220,20 @@ def _memory(text: str) -> str:
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield what PBS refuses, and what means something else than it seems to."""
-    by_key = {each.key: each for each in settings}
-    for each in settings:
-        value, bad = each.value, False
+    by_key = {setting.key: setting for setting in settings}
+    for option in settings:
+        value, bad = option.value, False
         better: tuple[str, str] | None = None
-        match each.key:
+        match option.key:
             case "-l walltime":
                 bad = not _WALLTIME.match(value)
                 turned = re.fullmatch(r"(\d{1,9})\s*([dhm])\w*", value)
                 if bad and turned:
                     seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
                     better = value, format_walltime(seconds)
-                yield from [] if bad else short_clock(each, clock(value))
+                yield from [] if bad else short_clock(option, clock(value))
                 if (number(value) or 60) < 60:
-                    yield Judgement("bare-seconds", each.line, {"value": value}, (value, f"{value}:00:00"))
+                    yield Judgement("bare-seconds", option.line, {"value": value}, (value, f"{value}:00:00"))
             case "-l select" if not re.search(r"[$`]", value):
                 parts = chunks(value)
                 counts = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
@@ -252,7 +252,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             case "-J":
                 match = re.fullmatch(r"(\d{1,9})-(\d{1,9})(?::\d+)?(?:%\d+)?", value)
                 bad = not match or int(match[1]) >= int(match[2])
-                if not bad and by_key.get("-r", each).value == "n":
+                if not bad and by_key.get("-r", option).value == "n":
                     yield Judgement("array-not-rerunnable", by_key["-r"].line, better=("-r n", "-r y"))
             case "-l place":
                 bad = not re.fullmatch(r"(?:free|pack|scatter|vscatter|excl|exclhost|shared?|exclusive|group=[\w.-]+)"
@@ -260,13 +260,13 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             case "-W depend":
                 bad = not _DEPENDENCIES.match(value)
             case "-l ncpus" if "-l select" in by_key:
-                yield Judgement("resource-beside-select", each.line, {"option": "-l ncpus"})
-            case "-v" if by_key["-v"] is not each:
-                yield Judgement("variables-replaced", each.line, {"value": value, "other": by_key["-v"].line})
-            case _ if _FOREIGN.match(each.key):
-                yield Judgement("unknown-resource", each.line, {"name": each.key[3:]}, _like_pbs(each))
+                yield Judgement("resource-beside-select", option.line, {"option": "-l ncpus"})
+            case "-v" if by_key["-v"] is not option:
+                yield Judgement("variables-replaced", option.line, {"value": value, "other": by_key["-v"].line})
+            case _ if _FOREIGN.match(option.key):
+                yield Judgement("unknown-resource", option.line, {"name": option.key[3:]}, _like_pbs(option))
         if bad:
-            yield Judgement("bad-value", each.line, {"option": each.key, "value": value}, better)
+            yield Judgement("bad-value", option.line, {"option": option.key, "value": value}, better)
 
 
 def _like_pbs(setting: Setting) -> tuple[str, str] | None:

@@ -37,8 +37,8 @@ class Row(NamedTuple):
 
 def says_none(answer: CommandOutput) -> bool:
     """Return whether the answer is a whole sentence that there is no such job; its exit code is 0."""
-    said = {line.strip() for text in (answer.stdout, answer.stderr) for line in text.split("\n")[:-1]}
-    return answer.exit_code == 0 and not said.isdisjoint(_NONE) and "Job Id:" not in answer.stdout
+    sentences = {line.strip() for text in (answer.stdout, answer.stderr) for line in text.split("\n")[:-1]}
+    return answer.exit_code == 0 and not sentences.isdisjoint(_NONE) and "Job Id:" not in answer.stdout
 
 
 def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
@@ -53,9 +53,9 @@ def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
     lines = iter(answer.stdout.split("\n"))
     if not any(_HEADING.match(line) for line in lines):
         return None
-    *rest, last = list(lines) or [""]
-    found = [_ROW.match(line) for line in rest if line.strip()]
-    return [Row(*match.groups()) for match in found if match], all(found) and not last
+    *body, last = list(lines) or [""]
+    matches = [_ROW.match(line) for line in body if line.strip()]
+    return [Row(*match.groups()) for match in matches if match], all(matches) and not last
 
 
 def queues(text: str) -> list[QueueInfo]:
@@ -63,16 +63,16 @@ def queues(text: str) -> list[QueueInfo]:
 
     The nodes in the list are those that a queue has, not the most that a job may have.
     """
-    found: list[QueueInfo] = []
+    infos: list[QueueInfo] = []
     for line in text.split("\n")[:-1]:
         match = _QUEUE.match(line.rstrip())
         if not match:
             continue
         is_open = match["words"] is not None and {"ENABLE", "START"} <= set(match["words"].split(", "))
         if match["branch"]:
-            if found:
-                note = f"{found[-1].note} {match['name']}".strip()
-                found[-1] = QueueInfo(found[-1].name, enabled=found[-1].enabled or is_open, note=note)
+            if infos:
+                note = f"{infos[-1].note} {match['name']}".strip()
+                infos[-1] = QueueInfo(infos[-1].name, enabled=infos[-1].enabled or is_open, note=note)
         else:
-            found.append(QueueInfo(match["name"], enabled=is_open))
-    return found
+            infos.append(QueueInfo(match["name"], enabled=is_open))
+    return infos

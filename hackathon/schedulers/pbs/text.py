@@ -25,28 +25,28 @@ def blocks(text: str, heading: str) -> list[PrintedBlock]:
     The first value of an attribute counts, so that a later line inside a user's variable does not replace it. Lines
     that are neither heading, attribute nor continuation are passed over.
     """
-    found: list[PrintedBlock] = []
+    printed: list[PrintedBlock] = []
     last: str | None = None
     for line in text.split("\n")[:-1]:
         line = line.rstrip("\r")
         if line.startswith(heading):
-            if found:
-                found[-1] = found[-1]._replace(whole=True)
-            found.append(PrintedBlock(line[len(heading) :].strip(), {}, False))
+            if printed:
+                printed[-1] = printed[-1]._replace(whole=True)
+            printed.append(PrintedBlock(line[len(heading) :].strip(), {}, False))
             last = None
-        elif not found:
+        elif not printed:
             continue
         elif not line and last is not None:
             # The text of a cut-off answer ends behind the last line's own line end, not with an empty line.
-            found[-1] = found[-1]._replace(whole=True)
+            printed[-1] = printed[-1]._replace(whole=True)
         elif line.startswith("\t"):
             if last is not None:
-                found[-1].attributes[last] += line[1:]
+                printed[-1].attributes[last] += line[1:]
         elif match := _ATTRIBUTE.match(line):
-            last = match[1] if match[1] not in found[-1].attributes else None
+            last = match[1] if match[1] not in printed[-1].attributes else None
             if last is not None:
-                found[-1].attributes[last] = match[2]
-    return found
+                printed[-1].attributes[last] = match[2]
+    return printed
 
 
 def hosts(exec_host: str) -> tuple[str, ...]:

@@ -80,5 +80,5 @@ class Pjm(Scheduler):
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `pjsub --interact` with the header's options; it takes no command, so the file has to be sourced."""
-        kept = [word for word in options if word != "-j"]
-        return Shell(["pjsub", "--interact", *kept, "--sparam", "wait-time=600"], reads_rcfile=False)
+        arguments = [word for word in options if word != "-j"]
+        return Shell(["pjsub", "--interact", *arguments, "--sparam", "wait-time=600"], reads_rcfile=False)

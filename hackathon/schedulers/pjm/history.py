@@ -67,7 +67,7 @@ def status(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) ->
     jobs: dict[str, JobState] = {}
     silent = []
     for job_id in ids:
-        rows = [shown.rows[job_id] for _, shown in tables if shown is not None and job_id in shown.rows]
+        rows = [job_table.rows[job_id] for _, job_table in tables if job_table is not None and job_id in job_table.rows]
         if rows:
             jobs[job_id] = parse.job_state(rows[-1])  # the later answer
         elif not _lack(tables, job_id, dialect):
@@ -85,12 +85,14 @@ def _past(dialect: PjmDialect) -> list[str]:
 
 def _missing(answers: list[CommandOutput], ids: list[str], dialect: PjmDialect) -> list[str]:
     tables = [table.read(answer, dialect.table) for answer in answers]
-    return [job_id for job_id in ids if not any(shown is not None and job_id in shown.rows for shown in tables)]
+    return [
+        job_id for job_id in ids if not any(job_table is not None and job_id in job_table.rows for job_table in tables)
+    ]
 
 
 def _lack(tables: list[tuple[CommandOutput, table.JobTable | None]], job_id: str, dialect: PjmDialect) -> bool:
     """Return whether whole tables of the queue and of the ended jobs lack a job; the latter were asked for by id."""
-    whole = [answer for answer, shown in tables if shown is not None and shown.whole]
+    complete = [answer for answer, job_table in tables if job_table is not None and job_table.whole]
     past = ("pjstat", *_past(dialect))
-    live = any(answer is tables[0][0] for answer in whole)
-    return live and any(answer.argv[: len(past)] == past and job_id in answer.argv for answer in whole)
+    live = any(answer is tables[0][0] for answer in complete)
+    return live and any(answer.argv[: len(past)] == past and job_id in answer.argv for answer in complete)

@@ -104,8 +104,8 @@ def submitted_id(answer: CommandOutput) -> str:
     for line in answer.stdout.split("\n")[:-1]:
         if (match := _SUBMITTED.match(line.strip())) and re.fullmatch(table.ID, match[1]):
             return match[1]
-    said = answer.stderr + answer.stdout
-    if answer.exit_code or _NUMBERED.search(said) or _DATA_AREA.search(said):
+    output = answer.stderr + answer.stdout
+    if answer.exit_code or _NUMBERED.search(output) or _DATA_AREA.search(output):
         raise _refused(answer)
     raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
 
@@ -129,21 +129,21 @@ def found_ids(answers: list[CommandOutput], name: str, expected: str) -> list[st
     cut: set[str] = set()
     doubt = ""
     for answer in answers:
-        shown = table.read(answer, expected)
-        if shown is None:
+        job_table = table.read(answer, expected)
+        if job_table is None:
             raise nothing_said([answer], expected)
-        for job_id, row in shown.rows.items():
-            told = row.get("JOB_NAME", "")
-            if told == name:
+        for job_id, row in job_table.rows.items():
+            job_name = row.get("JOB_NAME", "")
+            if job_name == name:
                 sure.add(job_id)
-            elif len(told) >= table.CUT_NAME and name.startswith(told):
+            elif len(job_name) >= table.CUT_NAME and name.startswith(job_name):
                 cut.add(job_id)
-        if not shown.whole:
+        if not job_table.whole:
             doubt = words(answer)
-    found = sure or cut
-    if (doubt and not found) or (expected == table.SITE and not sure and len(cut) > 1):
+    job_ids = sure or cut
+    if (doubt and not job_ids) or (expected == table.SITE and not sure and len(cut) > 1):
         raise SchedulerError("schedulers.garbage", transient=True, command="pjstat", words=doubt or " ".join(cut))
-    return sorted(found, key=int)
+    return sorted(job_ids, key=int)
 
 
 def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
@@ -153,16 +153,16 @@ def queues(answer: CommandOutput, expected: str) -> list[QueueInfo]:
     """
     if answer.exit_code:
         raise failed(answer, expected)
-    found: list[QueueInfo] = []
+    infos: list[QueueInfo] = []
     unit = ""
     for line in answer.stdout.split("\n")[:-1]:
         if match := _UNIT.match(line.strip()):
             unit = match[1]
         elif match := _RATIO.match(line.strip()):
             note = f"{unit}: {match['used']}/{match['total']}".removeprefix(": ")
-            found += [QueueInfo(name, note=note) for name in match["names"].split("/")]
-    if found:
-        return found
+            infos += [QueueInfo(name, note=note) for name in match["names"].split("/")]
+    if infos:
+        return infos
     raise SchedulerError("schedulers.queues_not_read", transient=False, command="pjstat --rsc")
 
 
@@ -243,17 +243,17 @@ def failed(answer: CommandOutput, expected: str, otherwise: str = "failed") -> S
 
     `expected`: whose table was asked for; empty for commands that print none.
     """
-    shown = table.kind(answer)
-    if expected and shown and shown != expected:
+    table_kind = table.kind(answer)
+    if expected and table_kind and table_kind != expected:
         return SchedulerError(
-            "schedulers.other_table", transient=False, command=command(answer), words=words(answer), table=shown
+            "schedulers.other_table", transient=False, command=command(answer), words=words(answer), table=table_kind
         )
-    said = answer.stderr + answer.stdout
-    number = match[1] if (match := _NUMBERED.search(said)) else ""
+    output = answer.stderr + answer.stdout
+    number = match[1] if (match := _NUMBERED.search(output)) else ""
     key, transient = REFUSALS.get(number, (otherwise, False)) if command(answer) == "pjsub" else (otherwise, False)
-    if _DATA_AREA.search(said):
+    if _DATA_AREA.search(output):
         key, transient = "no_data_area", False
-    elif key == otherwise and _NO_SERVER.search(said):
+    elif key == otherwise and _NO_SERVER.search(output):
         key, transient = "server_down", True
     return SchedulerError(
         f"schedulers.{key}", transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)

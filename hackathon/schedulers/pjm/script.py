@@ -58,50 +58,50 @@ OPTIONS = table("""
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return what a header asks for."""
-    found = ScriptRequest()
-    for each in settings:
-        value, taken = each.value, True
-        match each.key:
+    request = ScriptRequest()
+    for setting in settings:
+        value, taken = setting.value, True
+        match setting.key:
             case "--name":
-                found.name = value
+                request.name = value
             case "--rsc-list rscgrp" | "--rsc-list rg":
-                found.queue = value
+                request.queue = value
             case "-g":
-                found.account = value
+                request.account = value
             case "--rsc-list node" if number(value.split(":")[0]) is not None:
-                found.nodes = number(value.split(":")[0])
+                request.nodes = number(value.split(":")[0])
             case "--rsc-list gpu" if number(value) is not None:
-                found.gpus, found.nodes = number(value), found.nodes or 1
+                request.gpus, request.nodes = number(value), request.nodes or 1
             case "--rsc-list elapse" if number(value) or clock(value):
-                found.walltime = number(value) or clock(value)
+                request.walltime = number(value) or clock(value)
             case "--mpi proc" if number(value) is not None:
-                found.processes = number(value)
+                request.processes = number(value)
             case "--mpi max-proc-per-node" if number(value) is not None:
-                found.processes_per_node = number(value)
+                request.processes_per_node = number(value)
             case "--omp thread" if number(value) is not None:
-                found.threads = number(value)
+                request.threads = number(value)
             case "--out" | "--err" if "%" not in value.replace("%j", ""):
-                setattr(found, "output" if each.key == "--out" else "error", value)
+                setattr(request, "output" if setting.key == "--out" else "error", value)
             case "-j":
-                found.merge = True
+                request.merge = True
             case "-m":
                 names = {"b": "begin", "e": "end"}
                 parts = value.split(",")
                 taken = set(parts) <= {*names, "r"}
-                found.mail_on = frozenset(names[part] for part in parts if part in names)
+                request.mail_on = frozenset(names[part] for part in parts if part in names)
             case "--mail-list":
-                found.mail_user = value
+                request.mail_user = value
             case "--norestart" | "--restart":
-                found.rerun = each.key == "--restart"
+                request.rerun = setting.key == "--restart"
             case "-x":
-                found.variables = ",".join(filter(None, (found.variables, value)))
+                request.variables = ",".join(filter(None, (request.variables, value)))
             case "-X":
-                found.inherit = True
+                request.inherit = True
             case _:
                 taken = False
         if taken:
-            found.taken.add(each)
-    return found
+            request.taken.add(setting)
+    return request
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -111,7 +111,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     """
     shares = _shares(request, dialect)
     events = {"begin": "b", "end": "e"}
-    letters = ",".join(sorted(events[each] for each in request.mail_on or () if each in events))
+    letters = ",".join(sorted(events[event] for event in request.mail_on or () if event in events))
     paths = [name for name in ("output", "error") if "%" in (getattr(request, name) or "").replace("%j", "")]
     lines = [
         request.name and f"-N {request.name}",
@@ -144,18 +144,18 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
 def _shares(request: ScriptRequest, dialect: Mapping[str, object]) -> bool:
     """Return whether the GPUs of one node are asked for in place of the node."""
     queues, most = dialect.get("gpu_queues"), dialect.get("gpus_of_node")
-    said = PjmDialect(
+    pjm = PjmDialect(
         gpu_queues=queues if isinstance(queues, str) else "", gpus_of_node=most if isinstance(most, int) else 0
     )
-    return not request.exclusive and said.asks_for_gpus(request.queue, request.nodes or 1, request.gpus or 0)
+    return not request.exclusive and pjm.asks_for_gpus(request.queue, request.nodes or 1, request.gpus or 0)
 
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield what means something else than it seems to."""
-    by_key = {each.key: each for each in settings}
-    for each in settings:
-        if each.key == "--rsc-list elapse":
-            yield from short_clock(each, clock(each.value))
+    by_key = {setting.key: setting for setting in settings}
+    for option in settings:
+        if option.key == "--rsc-list elapse":
+            yield from short_clock(option, clock(option.value))
     node, gpu = by_key.get("--rsc-list node"), by_key.get("--rsc-list gpu")
     if node and gpu:
         yield Judgement("node-and-gpu", gpu.line)

@@ -62,11 +62,11 @@ def read(answer: CommandOutput, expected: str) -> JobTable | None:
         if line.strip() in _NONE:
             return JobTable({}, True)
         if _HEADING[expected].match(line.rstrip()):
-            return _rows(line.split(), iterator, whole=not last)
+            return _rows(line.split(), iterator, complete=not last)
     return None
 
 
-def _rows(names: list[str], lines: Iterator[str], *, whole: bool) -> JobTable:
+def _rows(names: list[str], lines: Iterator[str], *, complete: bool) -> JobTable:
     rows: dict[str, dict[str, str]] = {}
     for line in lines:
         words = line.split()
@@ -76,13 +76,13 @@ def _rows(names: list[str], lines: Iterator[str], *, whole: bool) -> JobTable:
             # one job has one row; a second one would be somebody's name that looks like one
             rows.setdefault(words[0], _by_name(names, words))
         elif not re.match(rf"{ID}(?:\[|_)", words[0], re.ASCII):
-            whole = False
-    return JobTable(rows, whole)
+            complete = False
+    return JobTable(rows, complete)
 
 
 def _by_name(names: list[str], words: list[str]) -> dict[str, str]:
     """Return a row's values by column: dates have two words, and the last column of reasons may have several."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     position = 0
     for name in names:
         if position >= len(words):
@@ -92,6 +92,6 @@ def _by_name(names: list[str], words: list[str]) -> dict[str, str]:
             end += 1
         if name == _LAST:
             end = len(words)
-        found[name] = " ".join(words[position:end])
+        values[name] = " ".join(words[position:end])
         position = end
-    return found
+    return values

@@ -20,12 +20,12 @@ def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccou
     for job_id, *values in records:
         charge = _charge(*values)
         by_number.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, charge))
-    found: dict[str, JobAccounting] = {}
+    accounts_by_id: dict[str, JobAccounting] = {}
     for job_id in ids:
-        mine = [charge for shown, charge in by_number.get(job_id.partition("_")[0], ()) if same(job_id, shown)]
+        mine = [charge for record_id, charge in by_number.get(job_id.partition("_")[0], ()) if same(job_id, record_id)]
         if mine:
-            found[job_id] = JobAccounting(tuple(charge for charge in mine if charge is not None))
-    return found
+            accounts_by_id[job_id] = JobAccounting(tuple(charge for charge in mine if charge is not None))
+    return accounts_by_id
 
 
 def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, user: str, name: str) -> Charge | None:

@@ -67,9 +67,9 @@ class Slurm(Scheduler):
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
         """Return squeue for what the controller knows and sacct for what it has forgotten."""
-        wanted = ",".join(ids)
+        job_list = ",".join(ids)
         return [
-            ["squeue", "-h", "-a", "-t", "all", "-j", wanted, "-o", FIELD.join(SQUEUE_FIELDS) + RECORD],
+            ["squeue", "-h", "-a", "-t", "all", "-j", job_list, "-o", FIELD.join(SQUEUE_FIELDS) + RECORD],
             [
                 "sacct",
                 "-X",
@@ -78,7 +78,7 @@ class Slurm(Scheduler):
                 "-p",
                 f"--delimiter={FIELD}",
                 "-j",
-                wanted,
+                job_list,
                 f"--format={','.join(SACCT_FIELDS)}",
             ],
         ]
@@ -88,8 +88,8 @@ class Slurm(Scheduler):
         return ["scontrol", "show", "job", "--oneliner", job_id]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
-        found = re.search(r"(?:\A|\s)NumTasks=(\d+)\s", answer.stdout)
-        return int(found[1]) or None if found else None
+        match = re.search(r"(?:\A|\s)NumTasks=(\d+)\s", answer.stdout)
+        return int(match[1]) or None if match else None
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
         """Return squeue's exit codes where sacct does not answer and squeue shows an ended job."""
@@ -148,8 +148,8 @@ class Slurm(Scheduler):
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
         """Return `salloc` with the header's options, and srun, which gives the shell on the first node."""
-        kept = [word for word in options if word != "--open-mode=append"]
-        return Shell(["salloc", *kept, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
+        arguments = [word for word in options if word != "--open-mode=append"]
+        return Shell(["salloc", *arguments, "srun", "--pty", "bash", "--rcfile", str(rcfile), "-i"])
 
     def advice_commands(self) -> Mapping[str, str]:
         return ADVICE

@@ -41,8 +41,8 @@ class SlurmDialect(Dialect):
             return None
         nodes = environment.get("SLURM_JOB_NUM_NODES") or environment.get("SLURM_NNODES") or "1"
         cores = cpus_of_nodes(environment.get("SLURM_JOB_CPUS_PER_NODE", ""))
-        shown = [each for each in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if _GPU.match(each)]
-        gpus = environment.get("SLURM_GPUS_ON_NODE") or str(len(shown))
+        visible = [gpu for gpu in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if _GPU.match(gpu)]
+        gpus = environment.get("SLURM_GPUS_ON_NODE") or str(len(visible))
         if (
             not _JOB.match(job)
             or not cores
@@ -70,10 +70,10 @@ class SlurmDialect(Dialect):
 
 def cpus_of_nodes(text: str) -> list[int]:
     """Return the CPUs of the nodes that SLURM_JOB_CPUS_PER_NODE tells, such as `72(x2),36`; none for another text."""
-    found: list[int] = []
+    cpus: list[int] = []
     for word in text.split(",") if text else ():
         match = _CPUS.match(word)
         if match is None or int(match[1]) == 0:
             return []
-        found.append(int(match[1]))
-    return found
+        cpus.append(int(match[1]))
+    return cpus

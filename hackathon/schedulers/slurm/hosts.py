@@ -11,12 +11,12 @@ _GROUP = re.compile(r"([^\[]*)\[([^\]]*)\](.*)\Z", re.DOTALL)
 
 def hosts(nodes: str) -> tuple[str, ...]:
     """Return the hosts of `node[1-2,07],login1`; an expression that is not understood stays as it is."""
-    found: list[str] = []
+    names: list[str] = []
     for part in _PART.findall(nodes):
-        found += _expand(part.strip())
-        if len(found) > LIMIT:
+        names += _expand(part.strip())
+        if len(names) > LIMIT:
             return (nodes,)
-    return tuple(found)
+    return tuple(names)
 
 
 def _expand(text: str) -> list[str]:

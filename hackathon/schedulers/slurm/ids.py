@@ -13,14 +13,14 @@ def is_plain(job_id: str) -> bool:
     return _PLAIN.match(job_id) is not None
 
 
-def same(asked: str, shown: str) -> bool:
+def same(job_id: str, record_id: str) -> bool:
     """Return whether a record is about the id: `8` means every element of the array; `8_[1-3%1]` has `8_2` in it."""
-    wanted, record = ID.match(asked), ID.match(shown)
-    if not wanted or not record or wanted[1] != record[1]:
+    own, record = ID.match(job_id), ID.match(record_id)
+    if not own or not record or own[1] != record[1]:
         return False
-    if wanted[2] is None:
+    if own[2] is None:
         return True
-    return wanted[2] == record[2] or (record[3] is not None and _within(int(wanted[2]), record[3]))
+    return own[2] == record[2] or (record[3] is not None and _within(int(own[2]), record[3]))
 
 
 def _within(index: int, ranges: str) -> bool:

@@ -21,13 +21,13 @@ _UNSET = 1
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
     """Return partitions; `note` has nodes allocated/idle/other/total."""
-    found = []
+    infos = []
     for name, state, count, longest, note, sizes in _rows(answer, len(QUEUE_FIELDS)):
         size, job = _number(answer, count), _SIZES.match(sizes)
         if not job:
             raise garbage(answer)
         most = int(job[2] or job[1]) if job[2] != "infinite" else size
-        found.append(
+        infos.append(
             QueueInfo(
                 name,
                 enabled=state == "up",
@@ -38,17 +38,17 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
                 size=size,
             )
         )
-    return found
+    return infos
 
 
 def nodes(answer: CommandOutput) -> list[NodeGroup]:
     """Return the nodes by their shape. One of which only the CPUs are configured has a socket for each: no cores."""
-    found = []
+    groups = []
     for queue, count, cpus, memory, sockets, cores, threads, resources in _rows(answer, len(NODE_FIELDS)):
         gpus, model = _gpus(resources)
         mebibytes = _number(answer, memory)
         per_socket, per_core = _number(answer, cores), _number(answer, threads)
-        found.append(
+        groups.append(
             NodeGroup(
                 _number(answer, count),
                 queues=(queue,),
@@ -59,14 +59,14 @@ def nodes(answer: CommandOutput) -> list[NodeGroup]:
                 gpu=model,
             )
         )
-    return grouped(found, max)
+    return grouped(groups, max)
 
 
 def _gpus(resources: str) -> tuple[int, str]:
     """Return the number and the model of GPUs in `gpu:a100:4(S:0-1),nvme:1`; several models have none."""
-    found = [match for word in re.split(r",(?![^(]*\))", resources) if (match := _GPU.match(word))]
-    models = {match["model"] or "" for match in found}
-    return sum(int(match["count"] or 1) for match in found), models.pop() if len(models) == 1 else ""
+    matches = [match for word in re.split(r",(?![^(]*\))", resources) if (match := _GPU.match(word))]
+    models = {match["model"] or "" for match in matches}
+    return sum(int(match["count"] or 1) for match in matches), models.pop() if len(models) == 1 else ""
 
 
 def _rows(answer: CommandOutput, count: int) -> list[list[str]]:

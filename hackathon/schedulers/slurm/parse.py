@@ -72,8 +72,8 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
     jobs: dict[str, JobState] = {}
     for job_id in ids:
         number = job_id.partition("_")[0]
-        now = [state for shown, state in live.get(number, ()) if same(job_id, shown)]
-        then = [state for shown, state in past.get(number, ()) if same(job_id, shown)]
+        now = [state for record_id, state in live.get(number, ()) if same(job_id, record_id)]
+        then = [state for record_id, state in past.get(number, ()) if same(job_id, record_id)]
         if now:
             status = exits.get(job_id)
             jobs[job_id] = _finish(_worst(now), _worst(then) if then else None, status)
@@ -104,7 +104,7 @@ def was_told(answer: CommandOutput) -> bool:
 
 def found_ids(answers: list[CommandOutput]) -> list[str]:
     """Return ids in the order of their numbers; a site without accounting answers from the controller's memory."""
-    found: set[str] = set()
+    job_ids: set[str] = set()
     for answer in answers:
         if answer.exit_code:
             if _NO_ACCOUNTING in answer.stderr:
@@ -119,26 +119,26 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
             match = ID.match(line)
             if not match:
                 raise garbage(answer)
-            found.add(match[1])
-    return sorted(found, key=int)
+            job_ids.add(match[1])
+    return sorted(job_ids, key=int)
 
 
 def _by_number(records: list[tuple[str, JobState]]) -> dict[str, list[tuple[str, JobState]]]:
-    found: dict[str, list[tuple[str, JobState]]] = {}
+    records_of_jobs: dict[str, list[tuple[str, JobState]]] = {}
     for job_id, state in records:
-        found.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, state))
-    return found
+        records_of_jobs.setdefault(re.split(r"[_+]", job_id)[0], []).append((job_id, state))
+    return records_of_jobs
 
 
 def queue(answer: CommandOutput) -> list[tuple[str, JobState]]:
     """Return (id, state) of squeue's records; one id alone that is unknown is an error of the command, several not."""
     if answer.exit_code and _UNKNOWN_ID not in answer.stderr:
         raise failed(answer)
-    found = []
+    jobs = []
     for parts in _records(answer, RECORD + "\n", len(SQUEUE_FIELDS)):
         job_id, word, reason, nodes, start, end, _, user, name = parts
-        found.append((job_id, _state(word, reason, nodes, start, end, user, name)))
-    return found
+        jobs.append((job_id, _state(word, reason, nodes, start, end, user, name)))
+    return jobs
 
 
 def _sacct(answer: CommandOutput) -> tuple[list[tuple[str, JobState]], str]:
@@ -157,8 +157,8 @@ def _sacct(answer: CommandOutput) -> tuple[list[tuple[str, JobState]], str]:
 
 def _records(answer: CommandOutput, terminator: str, count: int) -> Iterable[list[str]]:
     """Yield the fields of every record, the name last; raises SchedulerError for anything else."""
-    *records, rest = answer.stdout.split(terminator)
-    if rest.strip():
+    *records, tail = answer.stdout.split(terminator)
+    if tail.strip():
         raise garbage(answer)
     for record in records:
         while record.startswith("CLUSTER:"):  # squeue -M, SLURM_CLUSTERS
@@ -182,7 +182,7 @@ def _state(
     """Return a job's state from the words of squeue or sacct (`CANCELLED by 1000`, `COMPLETED+`)."""
     plain = re.split(r"[ +,(]", word, maxsplit=1)[0]
     state = STATES.get(plain, UNKNOWN)
-    shown = "" if reason in ("None", "(null)") else printable(reason)
+    shown_reason = "" if reason in ("None", "(null)") else printable(reason)
     key = reason.split(",")[0].split("(")[0].strip()
     if state == QUEUED and key in HELD_REASONS:
         state = HELD
@@ -192,7 +192,7 @@ def _state(
     return JobState(
         state,
         word,
-        reason=shown,
+        reason=shown_reason,
         exit_code=exit_code,
         signal=signal,
         started=started,
@@ -214,13 +214,13 @@ def _exit(state: str, code: int, signal: int) -> tuple[int | None, int | None]:
 
 def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
     """Return wait(2) statuses by id from the fixed-width follow-up; lines of another form are passed over."""
-    found = {}
+    codes = {}
     for answer in answers:
         for line in answer.stdout.split("\n")[:-1] if answer.exit_code == 0 else ():
             job_id, _, status = line.strip().partition(" ")
             if ID.match(job_id) and status.strip().isdigit():
-                found[job_id] = int(status.strip()[:9])
-    return found
+                codes[job_id] = int(status.strip()[:9])
+    return codes
 
 
 def _finish(now: JobState, then: JobState | None, status: int | None) -> JobState:

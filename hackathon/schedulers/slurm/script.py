@@ -158,8 +158,8 @@ def seconds(text: str) -> int | None:
     """Return seconds of `5` (minutes), `M:S`, `H:M:S`, `D-H`, `D-H:M`, `D-H:M:S`; None for anything else."""
     if len(text) > 40 or not _TIME.match(text) or not text[0].isdigit():
         return None
-    days, dash, rest = text.rpartition("-")
-    parts = [int(part) for part in rest.split(":")]
+    days, dash, time = text.rpartition("-")
+    parts = [int(part) for part in time.split(":")]
     if dash:
         hours, minutes, rest_seconds = (*parts, 0, 0)[:3]
         return ((int(days) * 24 + hours) * 60 + minutes) * 60 + rest_seconds
@@ -170,68 +170,68 @@ def seconds(text: str) -> int | None:
 
 def read(settings: Iterable[Setting]) -> ScriptRequest:
     """Return what a header asks for; the last of several counts."""
-    found = ScriptRequest()
+    request = ScriptRequest()
     total_gpus = None
-    for each in settings:
-        value, taken = each.value, True
-        match each.key:
+    for setting in settings:
+        value, taken = setting.value, True
+        match setting.key:
             case "--job-name":
-                found.name = value
+                request.name = value
             case "--partition":
-                found.queue = value
+                request.queue = value
             case "--account":
-                found.account = value
+                request.account = value
             case "--nodes" if number(value) is not None:
-                found.nodes = number(value)
+                request.nodes = number(value)
             case "--ntasks" if number(value) is not None:
-                found.processes = number(value)
+                request.processes = number(value)
             case "--ntasks-per-node" if number(value) is not None:
-                found.processes_per_node = number(value)
+                request.processes_per_node = number(value)
             case "--cpus-per-task" if number(value) is not None:
-                found.threads = number(value)
+                request.threads = number(value)
             case "--gpus-per-node" if number(value.rpartition(":")[2]) is not None:
-                found.gpus = number(value.rpartition(":")[2])
+                request.gpus = number(value.rpartition(":")[2])
             case "--gres" if re.fullmatch(r"gpu(?::[A-Za-z]\w*)?(?::\d+)?", value):
-                found.gpus = number(value.rpartition(":")[2]) or 1
+                request.gpus = number(value.rpartition(":")[2]) or 1
             case "--gpus" if number(value.rpartition(":")[2]) is not None:
                 total_gpus = number(value.rpartition(":")[2])
             case "--mem":
-                found.memory = value
+                request.memory = value
             case "--time" if seconds(value) is not None:
-                found.walltime = seconds(value)
+                request.walltime = seconds(value)
             case "--output" | "--error" if "%" not in value.replace("%j", "").replace("%x", ""):
-                setattr(found, each.key[2:], value)
+                setattr(request, setting.key[2:], value)
             case "--array" if re.fullmatch(r"\d+-\d+(?::\d+)?(?:%\d+)?", value):
-                found.array = value
+                request.array = value
             case "--dependency" if match := re.fullmatch(r"after(ok|any):([\w.:]+)", value):
-                setattr(found, f"after_{match[1]}", match[2])
+                setattr(request, f"after_{match[1]}", match[2])
             case "--mail-user":
-                found.mail_user = value
+                request.mail_user = value
             case "--mail-type":
                 parts = value.upper().split(",")
                 taken = all(part in _MAIL for part in parts)
-                found.mail_on = frozenset(word for part in parts for word in _MAIL.get(part, ()))
+                request.mail_on = frozenset(word for part in parts for word in _MAIL.get(part, ()))
             case "--chdir":
-                found.directory = value
+                request.directory = value
             case "--requeue" | "--no-requeue":
-                found.rerun = each.key == "--requeue"
+                request.rerun = setting.key == "--requeue"
             case "--exclusive" if not value:
-                found.exclusive = True
+                request.exclusive = True
             case "--export":
                 parts = value.split(",")
-                found.inherit = "ALL" in parts
-                found.variables = ",".join(part for part in parts if part not in ("ALL", "NONE")) or None
+                request.inherit = "ALL" in parts
+                request.variables = ",".join(part for part in parts if part not in ("ALL", "NONE")) or None
             case _:
                 taken = False
         if taken:
-            found.taken.add(each)
+            request.taken.add(setting)
     if total_gpus is not None:
-        share, rest = divmod(total_gpus, found.nodes or 1)
-        if rest or found.gpus not in (None, share):  # no number of GPUs is that of every node
-            found.taken = {each for each in found.taken if each.key != "--gpus"}
-        elif found.gpus is None:
-            found.gpus, found.spread = share, found.nodes is None and total_gpus > 1
-    return found
+        share, remainder = divmod(total_gpus, request.nodes or 1)
+        if remainder or request.gpus not in (None, share):  # no number of GPUs is that of every node
+            request.taken = {setting for setting in request.taken if setting.key != "--gpus"}
+        elif request.gpus is None:
+            request.gpus, request.spread = share, request.nodes is None and total_gpus > 1
+    return request
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -257,7 +257,7 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
         ("dependency", ",".join(f"after{kind}:{ids}" for kind, ids in
                                 (("ok", request.after_ok), ("any", request.after_any)) if ids)),
         ("mail-user", request.mail_user),
-        ("mail-type", None if mail is None else ",".join(sorted(each.upper() for each in mail)) or "NONE"),
+        ("mail-type", None if mail is None else ",".join(sorted(event.upper() for event in mail)) or "NONE"),
         ("chdir", request.directory if request.directory != "." else None),
         ("export", (export or "NONE") if request.variables or request.inherit is False else None),
     ]  # fmt: skip
@@ -286,24 +286,26 @@ def _memory(text: str) -> str:
 
 def judge(settings: list[Setting]) -> Iterator[Judgement]:
     """Yield what Slurm refuses, and what means something else than it seems to."""
-    keys = {each.key for each in settings}
-    for each in settings:
-        pattern = _VALUES.get(each.key)
-        if pattern and not pattern.match(each.value):
-            better = re.fullmatch(r"(\d+)\s*([dhm])\w*", each.value) if pattern is _TIME else None
+    keys = {setting.key for setting in settings}
+    for option in settings:
+        pattern = _VALUES.get(option.key)
+        if pattern and not pattern.match(option.value):
+            better = re.fullmatch(r"(\d+)\s*([dhm])\w*", option.value) if pattern is _TIME else None
             turned = better and {"d": f"{better[1]}-00:00:00", "h": f"{better[1]}:00:00", "m": better[1]}[better[2]]
-            yield Judgement("bad-value", each.line, {"option": each.written, "value": each.value},
-                          (each.value, turned) if turned else None)  # fmt: skip
-        elif each.key == "--time":
-            yield from short_clock(each, seconds(each.value))
-            minutes = number(each.value)
+            yield Judgement("bad-value", option.line, {"option": option.written, "value": option.value},
+                          (option.value, turned) if turned else None)  # fmt: skip
+        elif option.key == "--time":
+            yield from short_clock(option, seconds(option.value))
+            minutes = number(option.value)
             if minutes and minutes % 3600 == 0 and (minutes % 1440 or minutes > _LONG_DAYS):
-                yield Judgement("bare-minutes", each.line, {"value": minutes, "hours": minutes // 60},
-                              (each.value, format_walltime(minutes)))  # fmt: skip
-        elif each.key == "--gres" and re.match(r"gpus\b", each.value):
-            yield Judgement("bad-value", each.line, {"option": each.written, "value": each.value}, ("gpus", "gpu"))
-        elif each.key == "--qos" and each.written == "-q" and not keys & _NO_DOUBT:
-            yield Judgement("queue-as-qos", each.line, {"value": each.value}, ("-q", "-p"))
+                yield Judgement("bare-minutes", option.line, {"value": minutes, "hours": minutes // 60},
+                              (option.value, format_walltime(minutes)))  # fmt: skip
+        elif option.key == "--gres" and re.match(r"gpus\b", option.value):
+            yield Judgement(
+                "bad-value", option.line, {"option": option.written, "value": option.value}, ("gpus", "gpu")
+            )
+        elif option.key == "--qos" and option.written == "-q" and not keys & _NO_DOUBT:
+            yield Judgement("queue-as-qos", option.line, {"value": option.value}, ("-q", "-p"))
 
 
 _NO_DOUBT = frozenset({"--partition", "--constraint", "--account", "--reservation", "--clusters"})
