@@ -66,7 +66,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "実行 {run}（{status}）: request.json からプロセス数が分からないため、点にできません",
     ),
     "run_failed": (
-        "{processes} processes, run {run}: {status} – {reason}",
+        "{processes} {processes:process|processes}, run {run}: {status} – {reason}",
         "{processes} プロセス、実行 {run}: {status} – {reason}",
     ),
     "no_reason": ("cause unknown", "理由は不明です"),
