@@ -44,8 +44,9 @@ test-gpu:
 # The versions and hashes of everything that the tests and the bundle take from the package index, for every Python and
 # Linux machine: the newest that pyproject.toml allows.
 constraints: $(BIN)/python
-	$(BIN)/python -m pip install --quiet 'uv>=0.9'
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --python-version 3.11 \
+	$(PYTHON) -m venv $(VENV)/uv  # apart: `hackathon env create` takes a uv that lies beside its Python
+	$(VENV)/uv/bin/python -m pip install --quiet 'uv>=0.9'
+	$(VENV)/uv/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-annotate --python-version 3.11 \
 	  --default-index https://pypi.org/simple --custom-compile-command 'make constraints' \
 	  --extra mpi --extra share --extra web --extra dev pyproject.toml constraints.in -o constraints.txt
 
