@@ -44,7 +44,7 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     `meters`: the Meters' files where others read them, too.
 
     Only what can be shown counts: a run whose records do not tell is not doubted. Files that are missing, half-written
-    or odd show nothing, but for a rank's log that was longer when the rank ended.
+    or malformed show nothing. One exception: a rank's log that was longer when the rank ended.
     """
     facts = RunFacts(run, record=record, meters=meters)
     doubts: list[Doubt] = []

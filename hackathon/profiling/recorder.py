@@ -318,16 +318,21 @@ class ModuleWatch:
         "tensorflow.python.eager.def_function": attach_tensorflow,
         "tensorflow.python.training.optimizer": attach_tensorflow,
         **{
-            package + "." + name: attach_tensorflow for package in ("keras", "keras.src", "tf_keras", "tf_keras.src")
-            for name in ("optimizers.base_optimizer", "optimizers.optimizer", "optimizers.legacy.optimizer_v2",
-                         "optimizers.optimizer_v2.optimizer_v2", "optimizers.optimizer_experimental.optimizer")
+            package + "." + name: attach_tensorflow
+            for package in ("keras", "keras.src", "tf_keras", "tf_keras.src")
+            for name in (
+                "optimizers.base_optimizer", "optimizers.optimizer", "optimizers.legacy.optimizer_v2",
+                "optimizers.optimizer_v2.optimizer_v2", "optimizers.optimizer_experimental.optimizer",
+            )
         },
     }  # fmt: skip
     """Module → how; those of all versions from TensorFlow 2.4 on."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self.recorder, self.waiting = recorder, dict(self.MODULES)
-        for name in [key for key in self.waiting if key in sys.modules]:  # a `.pth` file may have imported them
+        self.recorder = recorder
+        self.waiting = dict(self.MODULES)
+        # a `.pth` file of the environment may have imported a framework already
+        for name in [key for key in self.waiting if key in sys.modules]:
             self._attach(self.waiting.pop(name), sys.modules[name])
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -366,8 +371,9 @@ def arm() -> None:
     if not setting or not run or not os.environ.get("HK_RANK"):  # torchrun itself is no rank
         return
     skip, active, memory = (int(number) for number in setting.split(","))
-    recorder = Recorder(os.path.join(run, "profile"), skip, active, memory == 1)
-    os.makedirs(recorder.folder, exist_ok=True)
+    folder = os.path.join(run, "profile")
+    os.makedirs(folder, exist_ok=True)
+    recorder = Recorder(folder, skip, active, memory == 1)
     sys.meta_path.insert(0, ModuleWatch(recorder))
     atexit.register(recorder.leave)
     if hasattr(os, "register_at_fork"):  # the workers of a data loader are not the program

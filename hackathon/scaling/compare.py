@@ -141,11 +141,11 @@ def _with_shares(
     before, after = ([result for result in side if result.state == SUCCEEDED] for side in (old, new))
     tried: tuple[AdviceOutcome, ...] = ()
     if changes is not None and before and after:
-        old_shares, other = (
+        old_shares, new_shares = (
             [result.shares for result in side if result.shares is not None] for side in (before, after)
         )
         differs = changes(before[0], after[0])
-        tried = tuple(outcomes(old_shares, other, before[0].evidence, saved(point.speed), differs))
+        tried = tuple(outcomes(old_shares, new_shares, before[0].evidence, saved(point.speed), differs))
     return replace(point, settings=old[0].settings, shares=(_shares(old), _shares(new)), tried=tried)
 
 

@@ -37,7 +37,7 @@ def _other_user() -> tuple[str, ...]:
     for words in (_DROP, (*_DROP, *_MAY_READ)):
         # to open the packages' files says as much as to import them, which takes seconds
         child = (
-            "import hackathon, importlib.util as found; [open(found.find_spec(name).origin) for name in "
+            "import hackathon, importlib.util as util; [open(util.find_spec(name).origin) for name in "
             "('torch', 'sklearn')]"
         )
         # a child of the child: setpriv itself still finds what the new user can not reach

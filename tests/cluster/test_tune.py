@@ -1,4 +1,4 @@
-"""`hackathon tune` as processes: kills at every step, two at once, objectives, tokens. On the local scheduler."""
+"""`hackathon tune` as processes: two at once, objectives, tokens, on the local scheduler. Kills: test_late_kills.py."""
 
 import json
 import os
@@ -75,21 +75,6 @@ def test_the_best_is_found_hopeless_ones_are_stopped_and_results_agree(site: Sit
     assert set(starts(site).values()) == {1}
     resumed = ask(site, "scale", "--resume")
     assert resumed.code == 2 and "hackathon tune --resume" in resumed.err
-
-
-def test_a_kill_at_every_step_loses_no_trial_and_runs_none_twice(site: Site) -> None:
-    words = ("--space", "lr=log:1e-3:1e-1", "--objective", "accuracy", "--trials", "6", "--concurrent", "1")
-    first = start(site, "tune", *BASE, *words, "--stopper", "none", HACKATHON_FAULT="after-trial")
-    assert first.wait(timeout=STRETCH * 120) == -signal.SIGKILL
-    study = study_of(site)
-    assert len(list((study / "trials").iterdir())) == 1 and not starts(site)
-    for step in ("after-reserved", "after-rename", "after-submitted"):
-        killed = start(site, "tune", "--resume", study.name, "--json", HACKATHON_FAULT=step)
-        assert killed.wait(timeout=STRETCH * 120) == -signal.SIGKILL, step
-    found = json.loads(site.run("tune", "--resume", "--json", "--concurrent", "3", seconds=240))
-    assert [each["number"] for each in found["trials"]] == [1, 2, 3, 4, 5, 6]
-    assert {each["state"] for each in found["trials"]} == {"finished"}
-    assert sorted(starts(site)) == sorted(each["run"] for each in found["trials"]) and set(starts(site).values()) == {1}
 
 
 def test_two_tuners_at_once_share_the_trials(site: Site) -> None:

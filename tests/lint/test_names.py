@@ -45,6 +45,7 @@ EMPTY = frozenset(
 )
 """Words that say nothing about a value. What is left of them are fields of records and public keyword parameters."""
 MOST = 0.005
+"""Share of all bindings that may have such a name."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 

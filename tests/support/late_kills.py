@@ -202,7 +202,7 @@ def _teams(place: Path) -> list[str]:
 PLAYS: dict[str, tuple[Play, tuple[str, ...]]] = {
     "submit": (submit, ("after-scheduler", "after-submitted")),
     "scale": (scale, ("after-reserved", "after-rename", "after-scheduler", "after-submitted")),
-    "tune": (tune, ("after-trial", "after-reserved", "after-scheduler", "after-submitted")),
+    "tune": (tune, ("after-trial", "after-reserved", "after-rename", "after-scheduler", "after-submitted")),
     "survey answer": (answer, ("after-hidden", "after-link")),
     "board post": (post, PUBLISH_STEPS),
     "event init": (event, (*PUBLISH_STEPS, *REPLACE_STEPS)),
