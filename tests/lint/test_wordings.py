@@ -1,4 +1,7 @@
-"""Texts stay in plain words: phrases that users stumbled over do not come back, in messages, help, docs and README."""
+"""Texts stay in plain words: phrases that readers stumbled over do not come back.
+
+This covers messages, help, docs and README, and the docstrings and comments of the code.
+"""
 
 import ast
 import re
@@ -52,6 +55,50 @@ ENGLISH = {
     r"\bin brackets, all\b|\bis not to be had\b": "is not available",
     r"\bwould do\b": "accepted",
 }
+SOURCE = ENGLISH | {
+    r"\bnobody knows\b|\b(?:can|could) know\b": "is unknown",
+    r"\bbecame of\b": "the outcome of",
+    r"\bwhat (?:is|are|was) no(?:ne|t)?\b": "values that are not …",
+    r"\bpassed over\b": "skipped; ignored",
+    r"\b(?:is|are|was|were|be|been) told\b(?! (?:to|apart)\b)": "is reported; is printed; receives",
+    r"\b(?:tells?|told|telling) of\b": "reports; names",
+    r"\b[Ww]hat stands\b|\bstands? for what\b": "the text; the entry",
+    r"\blikewise\b": "say it again for this one",
+    r"\b(?:in one go|once for all|the like|anew)\b": "at once; and similar ones; again",
+    r"\b(?:of|in) one's own\b|\b(?:none|no \w+) of ours\b": "custom; not the toolkit's",
+    r"\b(?:no|none|not) such one\b|\bno whole\b": "is not a …; is incomplete",
+    r"\bReturn what (?:is|are|was|were|stands)\b": "Return the …",
+    r"\bReturn whether (?:what|something is)\b": "Return whether the …",
+}
+"""For docstrings and comments; the messages have some of these in another sense."""
+UNREAD = [
+    "access",
+    "board",
+    "cli",
+    "event",
+    "index",
+    "notify",
+    "readiness",
+    "rehearsal",
+    "survey",
+    "usage",
+    "web",
+    "config",
+    "diagnosis",
+    "jobs",
+    "logs",
+    "parallel",
+    "prediction",
+    "profiling",
+    "programs",
+    "runs",
+    "runtime",
+    "scaling",
+    "schedulers",
+    "text",
+    "tuning",
+]
+"""Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
     r"助けが必要": "要対応",
     r"遊び|遊んで": "低使用率、使われていない",
@@ -153,6 +200,31 @@ def test_docs_are_in_natural_japanese() -> None:
     assert offenders((line for path in pages(japanese=True) for line in prose(path)), JAPANESE) == []
 
 
+def packages() -> list[str]:
+    """Return the packages and top-level modules of the toolkit."""
+    return sorted({path.relative_to(sources.CODE).parts[0] for path in sources.modules()})
+
+
+def explanations(package: str) -> Iterator[tuple[str, str]]:
+    """Yield (place, text) of each docstring and comment of a package, quoted code left out."""
+    for path in sources.modules():
+        if path.relative_to(sources.CODE).parts[0] == package:
+            for line, text in (*sources.docstrings(path), *sources.comments(path)):
+                yield f"{path.relative_to(ROOT)}:{line}", re.sub(r"`[^`]*`", "`…`", " ".join(text.split()))
+
+
+@pytest.mark.parametrize("package", [package for package in packages() if package not in UNREAD])
+def test_docstrings_and_comments_are_in_plain_english(package: str) -> None:
+    assert offenders(explanations(package), SOURCE) == []
+
+
+def test_comments_of_several_lines_are_read_as_one_text(tmp_path: Path) -> None:
+    file = tmp_path / "module.py"
+    file.write_text('"""First."""\nSIZE = 1  # bytes\n"""Second."""\n# a phrase over\n# two lines\n')
+    assert sources.docstrings(file) == ((1, "First."), (3, "Second."))
+    assert sources.comments(file) == ((2, "bytes"), (4, "a phrase over two lines"))
+
+
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
@@ -160,6 +232,9 @@ def test_docs_are_in_natural_japanese() -> None:
         ("the file can not be read", ENGLISH),
         ("nobody says where the directory is", ENGLISH),
         ("3 process(es)", ENGLISH),
+        ("Return what stands in the file.", SOURCE),
+        ("The state, None where nobody can know it.", SOURCE),
+        ("Return the days; what is none is passed over.", SOURCE),
         ("12 件で助けが必要です", JAPANESE),
         ("2 点(弱スケーリング)", JAPANESE),
         ("クレートから再実行", JAPANESE),
