@@ -1,1 +1,1 @@
-"""What teams used: node-hours, GPU-hours and tokens, held against their budgets."""
+"""What teams used: node-hours, GPU-hours and tokens, compared with their budgets."""

@@ -1,4 +1,4 @@
-"""Hold requests against the budget of the team that makes them, before they are submitted."""
+"""Compare requests with the budget of the team that makes them, before they are submitted."""
 
 import math
 import os
@@ -24,70 +24,71 @@ if TYPE_CHECKING:
     from hackathon.jobs.request import Request
 
 FOUND_FOR = 600.0
-"""Seconds for which a team's folders are not searched again for projects; the own project always counts."""
+"""Seconds for which the list of a team's projects is reused; the user's own project always counts."""
 MINUTE = 60
 CRUMB = 1e-9
-"""Hours by which sums of floating-point numbers may be off."""
+"""Tolerance, in hours, for sums of floating-point numbers."""
 
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """One thing that the budget limits, in hours or tokens."""
+    """One quantity that the budget limits, in hours or tokens."""
 
     kind: str
     budget: float
     used: float
     waiting: float
-    """What jobs in the queue, or running, can still take at most."""
+    """The most that queued and running jobs can still use."""
     request: float
-    """What the requests can take at most."""
+    """The most that the requests can use."""
 
     @property
     def left(self) -> float:
-        """What is free now, before the requests; not less than nothing."""
+        """The amount free before the requests; at least 0."""
         return max(0.0, self.budget - self.used - self.waiting)
 
     @property
     def spent(self) -> bool:
-        """Whether nothing is left that ended or running jobs have not used, and the requests need some."""
+        """Whether ended and running jobs have used all of the budget, and the requests need some."""
         return self.request > 0 and self.used >= self.budget - CRUMB
 
     @property
     def over(self) -> bool:
-        """Whether the requests can go beyond the budget."""
+        """Whether the requests may exceed the budget."""
         return self.request > 0 and self.used + self.waiting + self.request > self.budget + CRUMB
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A team's budget on one cluster, and what requests would do to it."""
+    """A team's budget on one cluster, and how requests would change it."""
 
     team: str
     """Empty when the project and the account belong to no team."""
     cluster: str
     lines: tuple[BudgetLine, ...] = ()
     folders: int = 0
-    """Folders of runs of the team."""
+    """Number of the team's folders of runs."""
     unread: int = 0
-    """Those of them that this account cannot read."""
+    """Number of them that this account cannot read."""
     walltime: int | None = None
-    """The longest walltime in seconds, in whole minutes, with which the requests would fit; None: not even a minute."""
+    """The longest walltime, in seconds and full minutes, with which the requests fit; None if not even one minute does.
+    """
     jobs: int = 0
-    """How many of the jobs would fit as they are; 0 where they are not alike."""
+    """Number of jobs that fit unchanged; 0 if the jobs differ."""
 
     @property
     def spent(self) -> bool:
-        """Whether something that the requests need is used up."""
+        """Whether a quantity that the requests need is used up."""
         return any(line.spent for line in self.lines)
 
     @property
     def over(self) -> bool:
-        """Whether the requests can go beyond the budget."""
+        """Whether the requests may exceed the budget."""
         return any(line.over for line in self.lines)
 
 
 def budget_of(event: "Event", cluster: str) -> "Budget | None":
-    """Return what each team may use on a cluster; None where nothing is limited."""
+    """Return what each team may use on a cluster; None if there is no limit."""
     entry = event.clusters.get(cluster)
     limits = entry.budget if entry is not None else None
     return limits if limits is not None and any(getattr(limits, kind) is not None for kind in KINDS) else None
@@ -103,11 +104,11 @@ def standing(
     repeat: int = 1,
     now: float | None = None,
 ) -> Standing | None:
-    """Return how the requests, each submitted `repeat` times, stand to the team's budget; None where there is none.
+    """Return how the requests, each submitted `repeat` times, compare with the team's budget; None if it has none.
 
-    Counted are the runs in the team's folders and in `project` as far as this account can read them, by their own
-    markers and what schedulers said before: no scheduler is asked. What running jobs can still take, and jobs in the
-    queue, is told beside it.
+    This counts the runs in the team's folders and in `project` that this account can read, by their own markers and by
+    earlier answers of the schedulers; it asks no scheduler. The result lists separately what running and queued jobs
+    can still use.
     """
     limits = budget_of(event, cluster.name)
     if limits is None:
@@ -170,12 +171,15 @@ def _with_nearest(standing: Standing, requests: "Sequence[Request]", cluster: "C
 
 
 def _is_closed(folder: Path) -> bool:
-    """Return whether a folder is there and this account cannot look into it."""
+    """Return whether a folder exists and this account cannot list it."""
     return os.path.lexists(folder) and not os.access(folder, os.R_OK | os.X_OK, effective_ids=True)
 
 
 def _projects(event: "Event", team: "Team", event_folder: Path, project: Path, now: float) -> list[ProjectFolder]:
-    """Return the team's projects, the own one, and those of nobody; they are searched anew after FOUND_FOR seconds."""
+    """Return the team's projects, the user's own, and those without a team.
+
+    The list is renewed after FOUND_FOR seconds.
+    """
     import hashlib
 
     folders = {other.name: team_folders(other, event_folder) for other in event.teams}
@@ -184,7 +188,7 @@ def _projects(event: "Event", team: "Team", event_folder: Path, project: Path, n
     try:
         path = user_cache() / "usage" / f"team-{name}.json"
     except RuntimeError:
-        path = Path(os.devnull) / name  # nothing is kept
+        path = Path(os.devnull) / name  # no cache
     cached: Any = read_json(path)
     listed = cached.get("projects") if isinstance(cached, dict) and cached.get("roots") == roots else None
     moment = cached.get("t") if isinstance(cached, dict) else None

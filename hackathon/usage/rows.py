@@ -1,4 +1,4 @@
-"""Divide what runs used by team, day, account and cluster."""
+"""Divide the use of runs by team, day, account and cluster."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UsageRow:
-    """What the jobs of one account used in one day on one cluster. Sums are made of rows."""
+    """The use of one account's jobs in one day on one cluster. Sums are made of rows."""
 
     team: str
-    """A team of hackathon.yaml, the name that the run's record has, or empty."""
+    """A team of hackathon.yaml, the name in the run's record, or empty."""
     day: str
-    """e.g. 2019-01-24, in the zone of the usage; empty where days are not told apart."""
+    """For example 2019-01-24, in the usage's time zone; empty if days are not separated."""
     user: str
     """The account that owns the runs."""
     cluster: str
     node_seconds: float
     gpu_seconds: float
     bases: tuple[str, ...]
-    """Where the lengths are from: scheduler, markers, limit."""
+    """The sources of the lengths: scheduler, markers, limit."""
     jobs: frozenset[str]
-    """Runs that held nodes that day."""
+    """Runs that used nodes that day."""
     running: frozenset[str] = frozenset()
-    """Those that go on, counted until now."""
+    """Runs that have not ended, counted until now."""
     no_end: frozenset[str] = frozenset()
-    """Those whose end nobody saw, counted to the latest that is possible."""
+    """Runs whose end is not recorded, counted to the latest possible moment."""
     unclear: frozenset[str] = frozenset()
-    """Runs of which it is not known whether a job came of them; counted as nothing."""
+    """Runs that may or may not have become a job; not counted."""
 
 
 class Profiles:
@@ -50,7 +50,7 @@ class Profiles:
         self.known: dict[str, Cluster | None] = {}
 
     def get(self, name: str) -> "Cluster | None":
-        """Return a profile, None when there is none or it cannot be read."""
+        """Return a profile; None if it does not exist or cannot be read."""
         if name not in self.known:
             try:
                 self.known[name] = load_cluster(name, self._folders)
@@ -70,9 +70,9 @@ def divided(
     *,
     days: bool = True,
 ) -> tuple[UsageRow, ...]:
-    """Return the rows of what lies between two moments, of runs that go on until `now`.
+    """Return the rows of the time between two moments; runs that have not ended count until `now`.
 
-    `twice` (key → other run): jobs that are counted for another run. Without `days` they are not told apart.
+    `twice` (key → other run): jobs that are counted for another run. With `days` false, days are not separated.
     """
     begin, end = -math.inf if since is None else since, math.inf if until is None else until
     cells: dict[tuple[str, str, str, str], _Cell] = {}

@@ -16,23 +16,23 @@ KEYS: dict[str, tuple[str, ...]] = {
     "user": ("team", "user"),
     "cluster": (),
 }
-"""What `--by` can be → what is told apart; clusters always are."""
+"""Values of `--by` → what the rows separate; clusters are always separate."""
 COLUMNS = (
     "team", "in_event", "day", "user", "cluster", "jobs", "running", "end_not_seen", "unclear", *KINDS,
     *(f"budget_{kind}" for kind in KINDS), *(f"left_{kind}" for kind in KINDS), "basis", "zone",
 )  # fmt: skip
-"""The same for every `--by`, so that files can be put together."""
+"""The same for every `--by`, so that files can be concatenated."""
 
 
 def team_name(total: Sum) -> str:
-    """Return how a team is shown; for runs of no team, whose they are."""
+    """Return a team's display name; for runs without a team, their owner's."""
     if total.team:
         return total.team if total.known else message("usage.unknown_team", team=total.team)
     return message("usage.no_team", user=total.user or "?")
 
 
 def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
-    """Return (head, rows) of texts; by team and by cluster with budgets, one line for each thing that is counted."""
+    """Return (head, rows) of texts; by team and by cluster with budgets, one row for each quantity."""
     keys = KEYS[by]
     sums = usage.sums(*keys)
     noted = any(_note(total) for total in sums)
@@ -54,7 +54,7 @@ def table(usage: Usage, by: str) -> tuple[list[str], list[list[str]]]:
 
 
 def csv_text(usage: Usage, by: str) -> str:
-    """Return CSV: COLUMNS, hours as plain numbers; texts that a spreadsheet would take for a formula get a '."""
+    """Return CSV: COLUMNS, hours as plain numbers; a ' precedes a text that a spreadsheet would read as a formula."""
     import csv
     import io
 
@@ -71,7 +71,7 @@ def csv_text(usage: Usage, by: str) -> str:
 
 
 def to_json(usage: Usage, by: str) -> dict[str, Any]:
-    """Return usage as JSON values; times are seconds since 1970, what is not known is null."""
+    """Return usage as JSON values; times are seconds since 1970, unknown values are null."""
     from hackathon.text.messages import localized
 
     return {
@@ -91,7 +91,7 @@ def to_json(usage: Usage, by: str) -> dict[str, Any]:
 
 
 def notes(usage: Usage) -> list[str]:
-    """Return what has to be said below a table."""
+    """Return the notes below a table."""
     sums = usage.sums()
     texts = [message("usage.zone", zone=usage.zone)]
     if any(total.basis in ("limit", "mixed") for total in sums) and any("limit" in row.bases for row in usage.rows):
@@ -106,7 +106,7 @@ def notes(usage: Usage) -> list[str]:
 
 
 def _kinds(sums: list[Sum]) -> list[str]:
-    """Return what some sum has something of: node-hours always."""
+    """Return the quantities that some sum contains; node-hours always."""
     return [kind for kind in KINDS if kind == "node_hours" or any(total.spent.of(kind) > 0 for total in sums)]
 
 
@@ -155,7 +155,7 @@ def _value(total: Sum) -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    """Return a cell: our numbers stay numbers, a text that begins like a formula gets a '."""
+    """Return a cell: numbers stay numbers, a ' precedes a text that begins like a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):

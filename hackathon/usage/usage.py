@@ -1,4 +1,4 @@
-"""What an event's teams used of its clusters, by team, day and account, and what is left of their budgets."""
+"""What an event's teams used of its clusters, by team, day and account, and what remains of their budgets."""
 
 import functools
 import math
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 KEYS = ("team", "day", "user")
-"""What rows can be summed by; clusters are never summed together."""
+"""Keys by which rows can be summed; clusters are never summed together."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What was used of one thing, and how much of it there is."""
+    """How much of one quantity was used, and how much is available."""
 
     kind: str
     """One of jobs.cost.KINDS."""
@@ -40,23 +40,23 @@ class Amount:
 
     @property
     def share(self) -> float | None:
-        """Used ÷ budget; None without a budget, and of a budget of nothing."""
+        """Used ÷ budget; None without a budget or if the budget is 0."""
         return self.used / self.budget if self.budget else None
 
     @property
     def left(self) -> float | None:
-        """What is left, negative when more was used; None without a budget."""
+        """The rest of the budget, negative if more was used; None without a budget."""
         return None if self.budget is None else self.budget - self.used
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What was used on one cluster by a team, on a day, by an account, or by all of them."""
+    """The use of one cluster by a team, on a day, by an account, or by all of them."""
 
     cluster: str
     spent: Spent
     team: str | None = None
-    """None where teams are summed together; so are day and user."""
+    """None if teams are summed together; `day` and `user` work the same way."""
     day: str | None = None
     user: str | None = None
     known: bool = True
@@ -66,13 +66,13 @@ class Sum:
     no_end: int = 0
     unclear: int = 0
     basis: str = ""
-    """scheduler, markers, limit; mixed; empty where nothing ran."""
+    """scheduler, markers or limit; mixed; empty if nothing ran."""
     budget: "Budget | None" = None
-    """What may be used in all; None where there is no limit, or days or accounts are told apart."""
+    """The total that may be used; None if there is no limit, or if days or accounts are separated."""
 
     @property
     def amounts(self) -> tuple[Amount, ...]:
-        """What was used of each thing that this cluster knows or that has a budget: node-hours always."""
+        """The use of each quantity that this cluster counts or that has a budget; node-hours always."""
         amounts = []
         for kind in KINDS:
             limit = getattr(self.budget, kind) if self.budget is not None else None
@@ -84,7 +84,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Usage:
-    """What was used, by the runs that count."""
+    """The use of a set of runs."""
 
     runs: tuple[Counted, ...]
     event: "Event | None"
@@ -92,19 +92,19 @@ class Usage:
     members: Members
     now: float
     zone: str
-    """The zone of the days, e.g. `JST (UTC+09:00)`."""
+    """The time zone of the days, e.g. `JST (UTC+09:00)`."""
     since: float | None = None
     until: float | None = None
     folders: int = 0
-    """Folders of runs that were found."""
+    """Number of folders of runs that were found."""
     unread: int = 0
-    """Those of them that this account cannot read."""
+    """Number of them that this account cannot read."""
     asked: bool = False
-    """Whether schedulers were asked for their accounts."""
+    """Whether schedulers were asked for their accounting."""
     problems: tuple[str, ...] = ()
-    """What could not be read or believed, in words."""
+    """Messages about records that cannot be read or are not plausible."""
     twice: Mapping[str, str] = field(default_factory=dict)
-    """Key of an adopted run → the run that its job is counted for already."""
+    """Key of an adopted run → the run for which its job is already counted."""
 
     @property
     def teams(self) -> tuple[str, ...]:
@@ -113,12 +113,12 @@ class Usage:
 
     @functools.cached_property
     def rows(self) -> tuple[UsageRow, ...]:
-        """The finest division, by day too."""
+        """The finest division, which includes days."""
         return self._divided(self.since, self.until, days=True)
 
     @functools.cached_property
     def _whole(self) -> tuple[UsageRow, ...]:
-        """The same without days, so that a sum over them is that of every other page."""
+        """The rows without days: their sums equal those on every other page."""
         if self.since is None and self.until is None:
             return self._divided(None, None, days=False)
         return self.rows
@@ -129,13 +129,13 @@ class Usage:
     def sums(self, *keys: str) -> list[Sum]:
         """Return sums by cluster and by `keys` (of KEYS), in the order of teams, then days and accounts.
 
-        By team, and by nothing, budgets come with them, and teams that used nothing are there with 0.
+        Sums by team, and totals, include budgets and list teams that used nothing with 0.
         """
         groups: dict[tuple[str | None, ...], list[UsageRow]] = {}
         for row in self.rows if "day" in keys else self._whole:
             named = [getattr(row, key) if key in keys else None for key in KEYS]
             if "team" in keys and not row.team:
-                named[KEYS.index("user")] = row.user  # accounts of no team are not thrown together
+                named[KEYS.index("user")] = row.user  # accounts without a team stay separate
             groups.setdefault((*named, row.cluster), []).append(row)
         silent: list[str | None] = list(self.teams) if keys == ("team",) else [] if keys else [None]
         for team in silent:
@@ -154,9 +154,9 @@ class Usage:
         )  # fmt: skip
 
     def of_team(self, team: str) -> list[Sum]:
-        """Return what all of these runs used by cluster, as a team's: against its budget, clusters of the event first.
+        """Return the use of all of these runs by cluster, compared with the team's budget.
 
-        For the runs of one team, or of a project that belongs to none.
+        The event's clusters come first. For the runs of one team, or of a project without a team.
         """
         named = team in self.teams
         groups: dict[str, list[UsageRow]] = {name: [] for name in self._event_clusters() if name and named}
@@ -165,7 +165,7 @@ class Usage:
         return [self._sum(team, None, None, cluster, rows) for cluster, rows in groups.items()]
 
     def _event_clusters(self) -> list[str]:
-        """Return the clusters for which there is a budget, else all of the event; one without a name for none."""
+        """Return the clusters that have a budget, else all of the event's, else one empty name."""
         entries = self.event.clusters if self.event else {}
         return [name for name, entry in entries.items() if entry.budget] or list(entries) or [""]
 
@@ -193,7 +193,7 @@ class Usage:
         )
 
     def _budget(self, cluster: str, team: str | None) -> "Budget | None":
-        """Return the budget of a team, or of all teams together; none for a part of the time."""
+        """Return the budget of a team, or of all teams together; None for a part of the time."""
         entry = self.event.clusters.get(cluster) if self.event else None
         if entry is None or entry.budget is None or self.since is not None or self.until is not None:
             return None
@@ -219,11 +219,12 @@ def usage(
     until: float | None = None,
     load: "Callable[[str], Scheduler] | None" = None,
 ) -> Usage:
-    """Return what the runs of an event used, those below its own folder that belong to no team too, and of `folders`.
+    """Return the use of an event's runs, including those below its folder without a team, and of the runs in `folders`.
 
-    Runs that go on count until `now` (seconds since 1970, default the clock's). `since`, `until`: only what lies
-    between. With `ask` schedulers are asked for their accounts, in batched calls; else what the runs' own markers say
-    counts, and what schedulers said before. Nothing is written in any run's folder, and what cannot be read is told.
+    Runs that have not ended count until `now` (seconds since 1970, by default the clock's time). Only the time between
+    `since` and `until` counts. With `ask`, schedulers are asked for their accounting in batched calls; otherwise the
+    runs' own markers and earlier answers of the schedulers count. Nothing is written in the folder of a run. `problems`
+    lists what cannot be read.
     """
     moment = time.time() if now is None else now
     more: list[str] = []
@@ -252,7 +253,7 @@ def usage(
 
 
 class Ledger:
-    """What the runs of an index used, as far as that is known without asking anybody."""
+    """The use of the runs of an index, as far as it is known without asking a scheduler."""
 
     def __init__(self, source: "Catalog") -> None:
         self._source = source
@@ -263,7 +264,7 @@ class Ledger:
         self._twice = doubles_of(source.entries) if doubles is None else doubles
 
     def of(self, runs: "Iterable[RunEntry]") -> Usage:
-        """Return what these runs used, each job counted once among all runs of the index."""
+        """Return the use of these runs; each job counts once among all runs of the index."""
         return Usage(
             runs=tuple(self._counted(runs)),
             event=self._source.event,
@@ -281,7 +282,7 @@ class Ledger:
 
 
 def _odd(read: ProjectUses, now: float) -> list[str]:
-    """Return what of some runs' records cannot be true, in words."""
+    """Return messages about runs whose records cannot be true."""
     odd = [(use.id, word) for use in read.uses if (word := use.held(now).odd)]
     texts = [message(f"usage.odd_{word}", run=identifier) for identifier, word in odd[:LISTED_ONE_BY_ONE]]
     if len(odd) > LISTED_ONE_BY_ONE:
@@ -290,7 +291,7 @@ def _odd(read: ProjectUses, now: float) -> list[str]:
 
 
 def _doubted(read: ProjectUses) -> list[str]:
-    """Return which runs name jobs that the scheduler's accounting shows as others', or does not show as theirs."""
+    """Return messages about runs whose jobs, by the scheduler's accounting, are others' or not clearly theirs."""
     doubts = [(use, use.doubt) for use in read.uses if use.doubt is not None]
     claims = [(use, word, owner) for use, (word, owner) in doubts if word in NOT_THE_RUNS]
     texts = [
@@ -305,5 +306,5 @@ def _doubted(read: ProjectUses) -> list[str]:
 
 
 def _profiles(event_folder: Path | None, projects: Sequence[ProjectFolder]) -> Profiles:
-    """Return the profiles of clusters as an event, or the first project, has them."""
+    """Return the cluster profiles of an event, or of the first project."""
     return Profiles([event_folder] if event_folder is not None else [project.path for project in projects[:1]])

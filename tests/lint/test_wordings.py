@@ -81,7 +81,6 @@ UNREAD = [
     "readiness",
     "rehearsal",
     "survey",
-    "usage",
     "web",
     "config",
     "diagnosis",
