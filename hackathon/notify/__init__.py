@@ -1,1 +1,1 @@
-"""Notifications to a chat: what is worth telling, the outbox, the webhook."""
+"""Notifications to a chat: the events worth a message, the outbox, the webhook."""

@@ -1,6 +1,6 @@
-"""Tell a chat that runs ended or failed, that somebody asks for help, that a problem was solved: texts and relay.
+"""Send notifications to a chat when a run ends or fails, somebody asks for help, or a problem is solved.
 
-What comes out of logs and from other people is scrubbed of secrets and calls nobody; see `webhook.neutral`.
+Text from logs and from other people is cleaned of secrets and mentions; see `webhook.neutral`.
 """
 
 import random
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 APART = 1.1
 """Seconds between two messages."""
 FEW = 5
-"""Messages of one pass; more things than this go out as one list."""
+"""Messages of one pass; more notices than this go out as one list."""
 LISTED = 20
 """Lines of such a list."""
 BACK_OFF, LONGEST_BACK_OFF = 5.0, 600.0
-"""Seconds to wait after the first failure, doubled after each, and at most."""
+"""Seconds to wait after the first failure, doubled after each further one, and the longest wait."""
 LONG = 400
-"""Letters of a text that somebody wrote."""
+"""Characters of a text that a person wrote."""
 
 Send = Callable[[str, dict[str, Any]], Delivery]
 
 
 @dataclass
 class Passed:
-    """What one pass of a relay did."""
+    """The outcome of one pass of a relay."""
 
     sent: list[str] = field(default_factory=list)
-    """Keys of what was told."""
+    """Keys of the notices that were sent."""
     refused: list[str] = field(default_factory=list)
-    """Keys of what the server will never take."""
+    """Keys of the notices that the server will never accept."""
     waiting: int = 0
-    """How many are still to be told."""
+    """Number of notices still to be sent."""
     what: str = ""
     """Why they wait."""
     until: float = 0.0
@@ -57,9 +57,10 @@ class Passed:
 
 
 def text_of(notice: Notice, people: "People | None" = None, pages: str = "") -> str:
-    """Return a notice as the text of a message, in the current language; `pages`: address of the dashboard, for a link.
+    """Return the text of a message about a notice, in the current language.
 
-    The link has the random end of a run's or a post's id: nobody's folder is in it.
+    `pages` is the dashboard's address, for a link. The link contains only the random end of a run's or a post's id, so
+    it reveals no folder.
     """
     text = _run_text(notice) if notice.run is not None else _post_text(notice, people)
     return f"{text}\n{link_of(notice, pages)}" if pages else text
@@ -82,7 +83,7 @@ def line_of(notice: Notice, people: "People | None" = None) -> str:
 
 
 def _said(text: str) -> str:
-    """Return words of others, fit to be sent."""
+    """Return a text by other people, made safe to send."""
     from hackathon.diagnosis.scrub import scrub
 
     return webhook.neutral(scrub(clean(text)))
@@ -97,7 +98,7 @@ def _run_text(notice: Notice) -> str:
     try:
         finding = finding_of(run, state)
     except (HackathonError, OSError):
-        finding = None  # that it failed is told all the same
+        finding = None  # a notice without a cause is still useful
     if finding is None or not finding.part:
         why = _said(state.explanation)
         about = f"{state.state}, {why}" if why else state.state
@@ -153,12 +154,12 @@ def _post_text(notice: Notice, people: "People | None") -> str:
 def messages_of(
     notices: Sequence[Notice], people: "People | None" = None, pages: str = ""
 ) -> Iterator[tuple[list[Notice], str]]:
-    """Yield the messages of one pass: one for each of a few notices, else one list of all of them."""
+    """Yield the messages of one pass: one for each notice if there are few, else one list of all of them."""
     if len(notices) <= FEW:
         yield from (([notice], text_of(notice, people, pages)) for notice in notices)
         return
     lines = [message("notify.many", count=len(notices))]
-    # what is cut off at the end of a message is never told: the line that counts the rest always has its place
+    # the line that counts the remaining notices must fit, because the end of a longer message is truncated
     room = webhook.LONGEST_TEXT - len(lines[0]) - len("\n" + message("notify.more", count=len(notices)))
     for notice in notices[:LISTED]:
         line = f"• {line_of(notice, people)}" + (f" {link_of(notice, pages)}" if pages else "")
@@ -173,7 +174,7 @@ def messages_of(
 
 
 class Relay:
-    """Sends what is to be told, slowly enough and each thing once."""
+    """Sends notices, each once, without exceeding the rate limit."""
 
     def __init__(
         self,
@@ -198,9 +199,9 @@ class Relay:
         since: float,
         kinds: Sequence[str] = (),
     ) -> Passed:
-        """Send what happened from `since` on and was not sent yet; after a failure the rest waits.
+        """Send the notices from `since` on that were not sent yet; after a failure the others wait.
 
-        Raises RequestError when the server says that there is no such webhook.
+        Raises RequestError when the server reports that there is no such webhook.
         """
         passed = Passed()
         until, failures = self._sent.paused(self._clock())
@@ -238,7 +239,7 @@ class Relay:
         return passed
 
     def _one(self, text: str) -> Delivery:
-        """Send one message, not sooner than APART seconds after the one before."""
+        """Send one message, at least APART seconds after the one before."""
         wait = self._last + APART - self._clock()
         if 0 < wait <= APART:
             self._sleep(wait)
@@ -248,7 +249,7 @@ class Relay:
 
 
 def _wait(outcome: Delivery, failures: int) -> float:
-    """Return the seconds until the next try: what the server asks for, else doubled each time, a little at random."""
+    """Return the seconds until the next try: the server's Retry-After, else doubled each time plus some jitter."""
     if outcome.wait is not None:
         return max(outcome.wait, APART)
     return float(min(BACK_OFF * 2 ** min(failures, 20), LONGEST_BACK_OFF) * random.uniform(0.8, 1.2))

@@ -1,8 +1,8 @@
-"""What is still to be told, and what was told: from run directories and the board, across restarts and relays.
+"""Which notices are still to be sent, and which were sent, across restarts and relays.
 
-A job writes nothing for this: compute nodes reach no chat, and the end of a run stands in its directory. The outbox is
-what those directories and the board say, less what `sent/` remembers. A claim is made before a message goes out, so
-that two relays do not send it twice; one that was left behind by a relay that died is taken over.
+Jobs write nothing for this, because compute nodes cannot reach a chat; the end of a run is recorded in its directory.
+The outbox is the events in those directories and on the board, minus the records in `sent/`. A relay claims a notice
+before it sends it, so that two relays do not send it twice. A claim left behind by a relay that died is taken over.
 """
 
 import contextlib
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 KINDS = ("run-ended", "run-failed", "asked", "solved")
 OLDEST = 7 * 86400.0
-"""Seconds after which nobody wants to hear of it any more."""
+"""Seconds after which a notice is too old to be of interest."""
 FORGOTTEN = 3 * OLDEST
-"""Seconds after which a record of what was sent goes away; what it is about is too old to be sent again."""
+"""Seconds after which a record of a sent notice is deleted; the notice itself is too old to be sent again by then."""
 ABANDONED = 600.0
 """Seconds after which a claim counts as left behind by a relay that died."""
 UNTRUSTED = 3600.0
-"""Seconds that are told of when the clock is before the time from which on there is something to tell: it was set."""
+"""Seconds to look back when the clock is earlier than `since`, because it was set back."""
 UNSETTLED = 60.0
-"""Seconds that a failed run is given until the scheduler says why it failed."""
+"""Seconds to wait after a run failed until the scheduler reports why."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing to tell."""
+    """One event to report."""
 
     key: str
-    """What it is about; told once."""
+    """Identifies the event, so that it is reported once."""
     kind: str
     """One of KINDS."""
     time: float
@@ -52,7 +52,7 @@ class Notice:
 
 
 class Sent:
-    """Memory of what was sent, and until when to wait: small files in one folder of the user's."""
+    """Records which notices were sent, and until when to wait: small files in one folder of the user's."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "sent"
@@ -62,18 +62,18 @@ class Sent:
         return self._folder / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
     def has(self, key: str) -> bool:
-        """Return whether it was sent."""
+        """Return whether the notice was sent."""
         return self._path(key).exists()
 
     def claim(self, key: str, now: float) -> bool:
-        """Return whether this relay, and no other, is to send it now."""
+        """Return whether this relay, and no other, sends the notice now."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._path(key).with_suffix(".claim")
         with contextlib.suppress(FileNotFoundError):
             owner = mapping_of(read_json(path))
             if age(path.stat().st_mtime, owner, None if owner else now) > ABANDONED:
                 aside = path.with_suffix(f".{os.getpid()}.{os.urandom(3).hex()}")
-                path.rename(aside)  # only one of several relays can do this
+                path.rename(aside)  # only one of several relays succeeds in this
                 aside.unlink()
         try:
             claim = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -83,33 +83,31 @@ class Sent:
             os.write(claim, json.dumps(stamp()).encode())
         finally:
             os.close(claim)
-        if self.has(key):  # another one sent it between the look and the claim
+        if self.has(key):  # another relay sent it between the check and the claim
             self.release(key)
             return False
         return True
 
     def done(self, key: str) -> None:
-        """Remember that a claimed one was sent, or is never to be sent."""
+        """Record that a claimed notice was sent, or must never be sent."""
         path = self._path(key)
         path.with_suffix(".claim").rename(path)
 
     def release(self, key: str) -> None:
-        """Give a claim back: it was not sent."""
+        """Give a claim back, because the notice was not sent."""
         self._path(key).with_suffix(".claim").unlink(missing_ok=True)
 
     def paused(self, now: float) -> tuple[float, int]:
-        """Return until when nothing is sent (seconds since 1970) and how many tries in a row have failed.
-
-        A clock that was set back since makes no pause longer than it was to be.
-        """
+        """Return until when nothing is sent (seconds since 1970) and how many tries in a row have failed."""
         value = mapping_of(read_json(self._pause))
         until, wait, failures = finite(value.get("until")) or 0.0, finite(value.get("wait")), value.get("failures")
+        # the clock was set back, which must not make the pause longer
         if wait is not None and until > now + wait + 1.0:
             until = 0.0
         return until, failures if isinstance(failures, int) else 0
 
     def pause(self, until: float, failures: int, now: float) -> None:
-        """Remember to wait, for this relay and those that are started later; no failures: go on."""
+        """Record a pause, for this relay and later ones; zero failures end it."""
         if not failures:
             self._pause.unlink(missing_ok=True)
             return
@@ -129,9 +127,9 @@ class Sent:
 def gather(
     sent: Sent, runs: Iterable["RunDirectory"], board: "Board | None", *, since: float, now: float | None = None
 ) -> list[Notice]:
-    """Return what happened from `since` (seconds since 1970) on and was not sent, the oldest first.
+    """Return the events from `since` (seconds since 1970) on that were not sent, the oldest first.
 
-    The scheduler is asked as `status` does: once about all runs that their directories leave open.
+    The scheduler is asked once, about all runs whose state their directories leave open.
     """
     moment = time.time() if now is None else now
     notices = [*_of_runs(sent, list(runs), moment), *(_of_board(sent, board) if board else [])]

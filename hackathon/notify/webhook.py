@@ -1,8 +1,8 @@
-"""One message to a chat's incoming webhook (Slack, Mattermost and what understands the same JSON).
+"""Send one message to a chat's incoming webhook (Slack, Mattermost and services that accept the same JSON).
 
-The address is a secret: it lies in a file that only its user can read, and no message of this program shows it.
-Slack: one message a second, 429 with Retry-After beyond that (https://docs.slack.dev/apis/web-api/rate-limits).
-Mattermost turns @name and <!channel> of a webhook into mentions
+The address is a secret: it is in a file that only its user can read, and no message of this program shows it. Slack:
+one message a second, 429 with Retry-After beyond that (https://docs.slack.dev/apis/web-api/rate-limits). Mattermost
+turns @name and <!channel> of a webhook into mentions
 (https://developers.mattermost.com/integrate/slash-commands/slack).
 """
 
@@ -18,25 +18,25 @@ from hackathon.text.files import write_whole
 from hackathon.text.paths import user_config
 
 SENT, LATER, REFUSED, DEAD = "sent", "later", "refused", "dead"
-"""A message was taken; may be taken later; is never taken; no message is ever taken at this address."""
+"""The server accepted the message; may accept it later; never will; accepts no message at this address."""
 TIMEOUT = 10.0
-"""Seconds for one connection, and for each wait for its answer."""
+"""Seconds allowed for the connection, and for each wait for an answer."""
 LONGEST_WAIT = 3600.0
-"""Seconds that a server may make us wait."""
+"""The longest Retry-After, in seconds, that is obeyed."""
 LONGEST_TEXT = 3000
-"""Letters of one message; both services take more, readers do not."""
+"""Characters of one message; both services accept more, but few people read more."""
 _GONE = frozenset({401, 403, 404, 410})
 _PASSING = frozenset({408, 425, 429})
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What became of one message."""
+    """The outcome of sending one message."""
 
     kind: str
     """SENT, LATER, REFUSED or DEAD."""
     what: str = ""
-    """The server's status, or why there is none; never the address."""
+    """The server's status, or the reason why there is none; never the address."""
     wait: float | None = None
     """Seconds that the server asks to wait."""
 
@@ -52,7 +52,7 @@ def address_file() -> Path:
 
 
 def checked_address(text: str) -> str:
-    """Return an address without white space around it. Raises RequestError unless it is http(s) with a host."""
+    """Return an address without surrounding white space. Raises RequestError unless it is an http(s) URL."""
     from urllib.parse import urlsplit
 
     address = text.strip()
@@ -67,9 +67,9 @@ def checked_address(text: str) -> str:
 
 
 def keep_address(text: str) -> None:
-    """Write the address where only this user can read it.
+    """Write the address to a file that only this user can read.
 
-    Raises RequestError for what is no address, and when it cannot be written.
+    Raises RequestError when the address is invalid or the file cannot be written.
     """
     address = checked_address(text)
     try:
@@ -80,9 +80,9 @@ def keep_address(text: str) -> None:
 
 
 def read_address() -> tuple[str, float] | None:
-    """Return the address and when it was written (seconds since 1970); None when notifications are off.
+    """Return the address and the time when it was written (seconds since 1970); None when notifications are off.
 
-    Raises RequestError when others can read the file, or it is not this user's own.
+    Raises RequestError when others can read the file, or another user owns it.
     """
     path = address_file()
     try:
@@ -98,7 +98,7 @@ def read_address() -> tuple[str, float] | None:
 
 
 def host_of(address: str) -> str:
-    """Return the part of an address that is no secret."""
+    """Return the host of an address, the part that is not secret."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(address)
@@ -106,35 +106,35 @@ def host_of(address: str) -> str:
 
 
 def payload(text: str) -> dict[str, Any]:
-    """Return the JSON value of a message; links in it are not looked up by the service."""
+    """Return the JSON value of a message; the service does not expand its links."""
     content = text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
     return {"text": content, "unfurl_links": False, "unfurl_media": False}
 
 
 def neutral(text: str) -> str:
-    """Return a text in which nothing calls anybody and nothing is a link with another face.
+    """Return a text that mentions nobody and whose links show where they lead.
 
-    `<!here>` and `<@U1>` lose their angle brackets, a zero-width space follows each `@` and parts `](`.
+    `<!here>` and `<@U1>` lose their angle brackets; a zero-width space follows each `@` and splits `](`.
     """
     text = text.replace("<", "‹").replace(">", "›").replace("&lt;", "‹").replace("&gt;", "›")
     return text.replace("@\u200b", "@").replace("@", "@\u200b").replace("＠", "@\u200b").replace("](", "]\u200b(")
 
 
 def code(text: str) -> str:
-    """Return a line of a log as it stands, in a monospaced font."""
+    """Return a line of a log, unchanged, in a monospaced font."""
     return f"`{neutral(text).replace('`', chr(39))}`"
 
 
 def send(address: str, value: dict[str, Any], timeout: float = TIMEOUT) -> Delivery:
-    """Post a JSON value and return what became of it; never raises for what a network or a server does.
+    """Post a JSON value and return the outcome; never raises for a failure of the network or the server.
 
-    No redirect is followed: the address of a webhook does not move, and a message must not go elsewhere.
+    Redirects are not followed: the address of a webhook does not move, and a message must not go elsewhere.
     """
     import json
     import urllib.request
     from http.client import HTTPException
 
-    opener = urllib.request.OpenerDirector()  # only these: no file, ftp or data address, no redirect
+    opener = urllib.request.OpenerDirector()  # only these handlers: no file, ftp or data address, no redirect
     handlers = (urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler)
     for handler in handlers:
         opener.add_handler(handler())
@@ -160,7 +160,7 @@ def send(address: str, value: dict[str, Any], timeout: float = TIMEOUT) -> Deliv
 
 
 def seconds_of(retry_after: str | None, now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds of a Retry-After header: a number or a date (RFC 9110, 10.2.3); None without a good one."""
+    """Return the seconds of a Retry-After header, a number or a date (RFC 9110, 10.2.3); None if it is invalid."""
     from email.utils import parsedate_to_datetime
 
     if not retry_after:

@@ -77,7 +77,6 @@ UNREAD = [
     "cli",
     "event",
     "index",
-    "notify",
     "readiness",
     "rehearsal",
     "survey",
