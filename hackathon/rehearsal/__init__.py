@@ -1,1 +1,1 @@
-"""A short run of a program that says what was understood of it, before it costs a study."""
+"""A short run of a program that checks how the toolkit understands it, before a study uses hours."""

@@ -1,4 +1,4 @@
-"""The run of a profile: a short job whose program is recorded from outside, and when it has been recorded."""
+"""The run of a profile: a short job whose program is recorded from outside, and when the recording is complete."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 TAGS = (REHEARSAL_TAG, FOLDER)
-"""Tags of such a run: as one of `try` it is no result."""
+"""Tags of such a run; like a run of `try`, it is not a result."""
 SKIPPED, RECORDED, SECONDS = 5, 10, 300
-"""Steps that are passed over, steps that are recorded, and seconds after which the run is ended all the same."""
+"""Steps that are skipped, steps that are recorded, and seconds after which the run is ended in any case."""
 PLACE = "profiler"
-"""Folder of the run that stands first in the program's PYTHONPATH."""
+"""Folder of the run that comes first in the program's PYTHONPATH."""
 BESIDE = ("device_probe", "torch_trace", "chainer_trace", "tensorflow_trace", "tensorflow_events")
-"""Modules that the recorder loads beside it, there with `hackathon_` before their names."""
+"""Modules that the recorder loads; their names in the run begin with `hackathon_`."""
 VARIABLE = "HK_PROFILE"
 UNRECORDED = ("jax", "mxnet")
-"""Frameworks whose programs the recorder does not see."""
+"""Frameworks whose programs the recorder cannot record."""
 
 
 @dataclass(frozen=True)
 class RecordingLimits:
-    """What is recorded, and for how long the run may go on."""
+    """How much is recorded, and for how long the run may last."""
 
     skip: int = SKIPPED
     steps: int = RECORDED
@@ -40,12 +40,12 @@ class RecordingLimits:
 
     @property
     def run(self) -> RehearsalLimits:
-        """When the run is ended for its time alone."""
+        """The limits that end the run because of its time alone."""
         return RehearsalLimits(self.seconds, 1 << 30)
 
 
 def recorded(request: Request, limits: RecordingLimits, longest: int | None) -> Request:
-    """Return a request whose program is recorded: shortened as a rehearsal's; `longest`: what the queue allows."""
+    """Return a rehearsal's request whose program is recorded; `longest` is the queue's time limit."""
     path = request.variables.get("PYTHONPATH")
     variables = {
         **request.variables,
@@ -56,7 +56,7 @@ def recorded(request: Request, limits: RecordingLimits, longest: int | None) -> 
 
 
 def recorder_files() -> Mapping[str, bytes]:
-    """Return what lies in such a run beside its program: the recorder, under the name that Python looks for."""
+    """Return the files beside such a run's program: the recorder, under the name that Python imports first."""
     import hackathon.profiling
 
     recorder = Path(str(hackathon.profiling.__file__)).with_name("recorder.py")
@@ -67,7 +67,7 @@ def recorder_files() -> Mapping[str, bytes]:
 
 
 def unfinished_profile(planned: Plan, source: Source) -> dict[int, RunDirectory]:
-    """Return processes → the run of an interrupted call that records the same of the same program."""
+    """Return processes → the run of an interrupted call that records the same program with the same limits."""
     variables = {job.request.processes: job.request.variables.get(VARIABLE) for job in planned.jobs}
     runs = unfinished(planned, source, TAGS)
     return {count: run for count, run in runs.items() if _variables(run).get(VARIABLE) == variables[count]}
@@ -79,7 +79,7 @@ def _variables(run: RunDirectory) -> Mapping[str, Any]:
 
 
 def is_recorded(run: RunDirectory, limits: RecordingLimits) -> str:
-    """Return why a running job can be ended: `recorded`, `seconds` or `silent`; empty while it shall go on."""
+    """Return why a running job can be ended: `recorded`, `seconds` or `silent`; empty while it must continue."""
     run.files.appeared()
     profiles = recordings(run)
     if profiles and len(profiles) >= run.known().processes and all(profile.complete for profile in profiles):
@@ -88,6 +88,6 @@ def is_recorded(run: RunDirectory, limits: RecordingLimits) -> str:
 
 
 def unseen(sources: "Sources") -> str:
-    """Return the framework of a program that cannot be recorded, empty for one that may be."""
+    """Return the framework of a program that cannot be recorded; empty if it can be."""
     framework = sources.recipe.framework if sources.recipe else sources.project.framework if sources.project else None
     return str(framework) if framework in UNRECORDED else ""

@@ -1,4 +1,4 @@
-"""The runs of a rehearsal: which are made, which go on, and when each has shown enough."""
+"""The runs of a rehearsal: which runs are created, which continue, and when each has shown enough."""
 
 import time
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 SECONDS, STEPS, LEAST_SECONDS = 60, 20, 10.0
-"""A run is ended after so many seconds, or once it has told its throughput and so many values of a metric.
+"""A rehearsal ends a run after SECONDS, or once it has printed its throughput and STEPS values of a metric.
 
-It has at least LEAST_SECONDS.
+It runs for at least LEAST_SECONDS.
 """
 STARTING = 240
-"""Seconds that a program may take until its first value: the walltime is so much longer than what is asked for."""
+"""Seconds that a program may need until its first value; they are added to the walltime."""
 FACT = "rehearsal"
-"""File of a run's `client/`: how the rehearsal ended it, and whether it was told about."""
+"""File of a run's `client/`: how the rehearsal ended it, and whether its result was displayed."""
 KEPT = 24 * 3600.0
-"""Seconds for which a rehearsal that nobody was told about is gone on with."""
+"""Seconds for which a rehearsal whose result was not displayed is continued by the next call."""
 TELEMETRY = 2
-"""Seconds between two looks at the node: a minute shall hold more than a few."""
+"""Seconds between two samples of the node, so that a minute has more than a few."""
 
 
 @dataclass(frozen=True)
@@ -46,28 +46,28 @@ class RehearsalLimits:
 
     @property
     def walltime(self) -> int:
-        """Seconds that are asked of the queue: programs need time until their first step."""
+        """Seconds requested from the queue, including the time until the first step."""
         return self.seconds + STARTING
 
 
 def debug_queue(sources: "Sources") -> str | None:
-    """Return the queue that the cluster's profile marks for short tests, where no queue was asked for by hand."""
+    """Return the queue that the cluster's profile marks for short tests; None if the user chose a queue."""
     if sources.options.queue is not None or sources.options.reservation is not None:
         return None
     project = sources.project or sources.surrounding
     if project is not None and project.queue is not None and sources.cluster.queues.get(project.queue) is None:
-        return None  # a queue that the profile does not know was chosen for a reason
+        return None  # the user chose a queue that the profile does not list, for a reason
     return next((name for name, queue in sources.cluster.queues.items() if queue.debug), None)
 
 
 def usual_counts(request: Request) -> list[int]:
-    """Return the process counts of a rehearsal where none are asked for: 1, and 2 where a node has room for them."""
+    """Return the default process counts of a rehearsal: 1, and 2 if a node has room for them."""
     one_machine = request.starter == "local"
     return [1, 2] if request.processes_per_node > 1 or one_machine or request.gpus_per_node > 1 else [1]
 
 
 def shortened(request: Request, limits: RehearsalLimits, longest: int | None) -> Request:
-    """Return the request of a rehearsal's run: as the study's, for some minutes; `longest`: what the queue allows."""
+    """Return the study's request, shortened to some minutes for a rehearsal; `longest` is the queue's time limit."""
     walltime = min(limit for limit in (limits.walltime, longest, request.walltime) if limit)
     walltime = max(walltime, min(limits.walltime, longest or limits.walltime))
     return replace(
@@ -76,14 +76,14 @@ def shortened(request: Request, limits: RehearsalLimits, longest: int | None) ->
 
 
 def unfinished(planned: Plan, source: Source, tags: Sequence[str] = (REHEARSAL_TAG,)) -> dict[int, RunDirectory]:
-    """Return processes → the run of an earlier call whose result nobody has seen: same program, same job, these tags.
+    """Return processes → the run of an earlier call with the same program, job and tags whose result was not displayed.
 
-    That call was interrupted, or its terminal is gone.
+    That call was interrupted, or its terminal was closed.
     """
     requests = {job.request.processes: job.request for job in planned.jobs}
     runs: dict[int, RunDirectory] = {}
     since = time.time() - KEPT
-    for run in find_runs(planned.sources.runs):  # the newest first
+    for run in find_runs(planned.sources.runs):  # newest first
         if run.created < since:
             break
         record = run.known()
@@ -101,7 +101,7 @@ def unfinished(planned: Plan, source: Source, tags: Sequence[str] = (REHEARSAL_T
 
 
 def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = None) -> str:
-    """Return why a running job can be ended: `steps`, `seconds` or `silent`; empty while it shall go on."""
+    """Return why a running job can be ended: `steps`, `seconds` or `silent`; empty while it must continue."""
     started = [float(event["t"]) for event in job_events(run.path) if event.get("event") == "ranks_started"]
     if not started:
         return ""
@@ -117,10 +117,10 @@ def is_enough(run: RunDirectory, limits: RehearsalLimits, now: float | None = No
 
 
 def _is_measured(run: RunDirectory) -> bool:
-    """Return whether a run has told the number that a study measures it by; True, too, where that cannot be seen.
+    """Return whether a run has printed the number by which a study measures it; True, too, if that cannot be checked.
 
-    A throughput may come once an epoch, where the loss comes with every step. Patterns that may take long are not
-    looked for while the program runs.
+    A throughput may be printed once an epoch while the loss is printed at every step. Patterns that may take long are
+    not matched while the program runs.
     """
     record = run.known()
     if any(may_take_long(str(entry.get("pattern") or "")) for entry in record.metrics.values()):
@@ -133,7 +133,7 @@ def _is_measured(run: RunDirectory) -> bool:
 
 
 def steps_of(run: RunDirectory) -> int:
-    """Return how many values of its most frequent metric rank 0, or the lowest that speaks, has told so far."""
+    """Return how many values of its most frequent metric rank 0, or the lowest rank with output, has printed."""
     metered = rank_files(run.path / "metrics", ".jsonl")
     if metered:
         lines = run.files.text(f"metrics/{metered[0].name}", STEPS_READ)
@@ -142,18 +142,18 @@ def steps_of(run: RunDirectory) -> int:
 
 
 def note_end(run: RunDirectory, why: str) -> None:
-    """Write down that the rehearsal ends a run, and why, before it is done."""
+    """Record that the rehearsal ends a run, and why, before it is ended."""
     run.write_client(FACT, {**run.client(FACT), "ended": why, "t": time.time()})
 
 
 def note_told(runs: Sequence[RunDirectory]) -> None:
-    """Write down that the results of these runs were shown: the next rehearsal is a new one."""
+    """Record that the results of these runs were displayed, so that the next rehearsal starts new ones."""
     for run in runs:
         run.write_client(FACT, {**run.client(FACT), "told": True})
 
 
 def ended_by_us(run: RunDirectory, state: RunStatus) -> str:
-    """Return why the rehearsal ended a run, `walltime` where its short walltime did; empty where it ended by itself."""
+    """Return why the rehearsal ended a run, `walltime` if the short walltime did; empty if it ended by itself."""
     why = text_of(run.client(FACT).get("ended"))
     if why and state.state == "CANCELLED":
         return why

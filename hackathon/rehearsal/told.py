@@ -1,4 +1,4 @@
-"""Which line of a run's output told which metric: what a person checks the understanding by."""
+"""Which line of a run's output contains which metric, so that a person can check the interpretation."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,34 +14,34 @@ from hackathon.logs.words import ALL, EACH
 from hackathon.runs.directory import RunDirectory
 
 STEPS_READ = 4 << 20
-"""Bytes of a Meter's file in which its lines are counted."""
+"""Bytes of a Meter's file in which lines are counted."""
 LINES = 200_000
-"""Lines of each log that are looked at."""
+"""Lines of each log that are read."""
 
 
 @dataclass(frozen=True)
 class MetricPlace:
-    """The first place where a metric was told."""
+    """The first line that contains a metric."""
 
     file: str
     """Relative to the run: `logs/rank-0.log`."""
     line: int
-    """From 1."""
+    """Counted from 1."""
     text: str
     by: str
-    """`meter`, `pattern`, `words`, or the title of a format of one framework."""
+    """`meter`, `pattern`, `words`, or the title of a framework's format."""
 
 
 def places(run: RunDirectory, patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, MetricPlace]:
-    """Return metric → the first line that told it, in the order in which `logs.metrics.read_metrics` believes them.
+    """Return metric → the first line that contains it, with the priorities of `logs.metrics.read_metrics`.
 
-    Own patterns first, then the Meter, then the known formats. Patterns that may take long are not looked for here.
+    The project's patterns come first, then the Meter, then the known formats. Patterns that may take long are skipped.
     """
     return _by_formats(run) | _by_meter(run) | _by_patterns(run, _own(patterns))
 
 
 def _own(patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]]:
-    """Return metric → its own pattern, where that cannot take long."""
+    """Return metric → the project's pattern for it, without patterns that may take long."""
     return {
         name: re.compile(str(entry["pattern"]))
         for name, entry in patterns.items()
@@ -50,9 +50,9 @@ def _own(patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, re.Pattern[str]
 
 
 def counted(run: RunDirectory) -> int:
-    """Return how many lines of the first log that tells anything have a metric: of a known format, or an own pattern.
+    """Return how many lines of the first log with metrics match a known format or a project's pattern.
 
-    Of own patterns the one that finds most counts, without the values that its metric passes over at the start.
+    Of the patterns, the one with the most matches counts, without the values that its metric skips at the start.
     """
     metrics = run.known().metrics
     own = _own(metrics)
@@ -72,12 +72,12 @@ def counted(run: RunDirectory) -> int:
 
 
 def _has_number(pattern: re.Pattern[str], text: str) -> bool:
-    """Return whether a pattern finds a number, as `logs.metrics.scan` takes it."""
+    """Return whether a pattern finds a number, by the rules of `logs.metrics.scan`."""
     return any(number(match[1] if pattern.groups else match[0]) is not None for match in pattern.finditer(text))
 
 
 def _seen(speaker: Speaker) -> int:
-    """Return how many values a speaker has taken."""
+    """Return how many values a speaker has read."""
     return max((every.taken for every, _ in speaker.values.values()), default=0)
 
 

@@ -1,4 +1,4 @@
-"""What a rehearsal's run shows of ranks, metrics, steps, memory, batch and files; what it does not show, and why."""
+"""Which ranks, metrics, step times, memory, batch and files a rehearsal's run shows, and why others are missing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,55 +21,55 @@ from hackathon.scaling.doubts import Doubt
 from hackathon.text.errors import RequestError
 
 CUT_OFF = frozenset({"check-failed"})
-"""Doubts that a run which was ended early raises for that alone."""
+"""Doubts that every run which was ended early raises."""
 FILES = 20
-"""Files and folders that a run's program wrote, and that are named."""
+"""The number of written files and folders that are listed."""
 
 
 @dataclass(frozen=True)
 class ToldMetric:
-    """A metric with the place where it was told first."""
+    """A metric with the first line that contains it."""
 
     name: str
     value: float
     unit: str
     place: MetricPlace | None
     sure: str = ""
-    """How sure its meaning is, of customary words: `sum`, `times` or `unsure`; else empty."""
+    """How certain the meaning of a customary word is: `sum`, `times` or `unsure`; else empty."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with its unit, or the reason why it is not known."""
+    """A number with its unit, or the reason why it is unknown."""
 
     value: float | None
     about: str
-    """Where it comes from, or why it is not known: the end of a message's id."""
+    """The source of the value, or the reason why it is unknown: the end of a message's id."""
 
 
 @dataclass(frozen=True)
 class Understood:
-    """What one run of a rehearsal shows."""
+    """The facts that one run of a rehearsal shows."""
 
     run: RunDirectory
     state: RunStatus
     processes: int
     ended: str
-    """Why the rehearsal ended it: `steps`, `seconds`, `silent`, `walltime`; empty where it ended by itself."""
+    """Why the rehearsal ended it: `steps`, `seconds`, `silent`, `walltime`; empty if it ended by itself."""
     ranks: int
-    """Ranks that began."""
+    """Number of ranks that started."""
     hosts: tuple[str, ...]
     metric: str
     metrics: tuple[ToldMetric, ...]
     step: Quantity
-    """Seconds of a step."""
+    """Seconds per step."""
     batch: Quantity
-    """Samples of a step over all processes."""
+    """Samples per step over all processes."""
     memory: Quantity
-    """MiB: the most that a GPU, or else the node, had in use."""
+    """Peak use in MiB, of a GPU or else of the node."""
     doubts: tuple[Doubt, ...]
     written: tuple[tuple[str, int], ...]
-    """(path below the run's directory, bytes) of what its program wrote; that of a folder ends in `/`."""
+    """(path below the run's directory, bytes) of files that the program wrote; a folder's path ends in `/`."""
     cause: Finding | None = None
     """Why it failed."""
     trouble: str = ""
@@ -83,7 +83,7 @@ class Understood:
 
     @property
     def beside_program(self) -> tuple[tuple[str, int], ...]:
-        """(path below the program's folder, bytes) of what it wrote there."""
+        """(path below the program's folder, bytes) of files that the program wrote there."""
         inside = [(path.removeprefix("source/"), size) for path, size in self.written if path.startswith("source/")]
         return tuple((path or "./", size) for path, size in inside)
 
@@ -94,7 +94,7 @@ class Understood:
 
 
 def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None) -> Understood:
-    """Return what a run shows that ended, or was ended; `cause`: what its diagnosis found."""
+    """Return the facts that an ended run shows; `cause` is its diagnosis."""
     record = run.known()
     facts = RunFacts(run.path, status=state, record=record)
     trouble = ""
@@ -134,7 +134,7 @@ def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None
 
 
 def _batch(parameters: Mapping[str, Any], processes: int) -> Quantity:
-    """Return the batch that a declared parameter says; whether it is one process's, its name alone does not tell."""
+    """Return the batch that a declared parameter gives; its name does not show whether it counts one process or all."""
     for name, value in parameters.items():
         words = name.lower().replace("-", "_").split("_")
         if "batch" in words and (size := number(value)) is not None and size > 0:
@@ -173,13 +173,16 @@ def _memory(facts: RunFacts) -> Quantity:
 
 
 def written(run: RunDirectory) -> tuple[tuple[str, int], ...]:
-    """Return what a run's program wrote in its folder, the largest first; folders with many files as one."""
+    """Return the files that a run's program wrote in its folder, the largest first.
+
+    A folder with many files is one entry.
+    """
     listing = lines(outputs_of(run).files)
     return tuple((line.path or "./", line.size) for line in listing[:FILES])
 
 
 def same_work(all_of_them: Sequence[Understood]) -> list[tuple[Understood, Doubt]]:
-    """Return the runs whose batch does not grow with their processes, as weak scaling wants; each with the doubt."""
+    """Return the runs whose batch does not grow with their processes, as weak scaling requires, each with its doubt."""
     from hackathon.scaling.doubts import work_doubt
 
     measured = [report for report in all_of_them if report.batch.value and report.batch.about == "by_meter"]

@@ -1,4 +1,4 @@
-"""What must be mended before a study, from what the program's text and the rehearsal's runs show."""
+"""Problems to solve before a study, from the program's text and the rehearsal's runs."""
 
 import re
 from collections.abc import Sequence
@@ -16,22 +16,22 @@ _PLACE = re.compile(r"(.+):(\d+)\Z")
 
 @dataclass(frozen=True)
 class RehearsalFinding:
-    """One thing that a run of a rehearsal showed, in the shape of the findings of checks."""
+    """One fact that a run of a rehearsal showed, in the form of the findings of checks."""
 
     path: str
-    """The file that shows it, relative to the project; empty where none does."""
+    """The file that shows it, relative to the project; empty if none does."""
     line: int
-    """From 1; 0 where no line shows it."""
+    """Counted from 1; 0 if no line shows it."""
     rule: str
     severity: str
     """`error` or `warning`."""
     message: str
     advice: str = ""
     processes: int = 0
-    """Of the run that showed it."""
+    """Process count of the run that showed it."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the finding as JSON values."""
         return {
             "line": self.line, "rule": self.rule, "severity": self.severity, "message": self.message,
             "effect": "changed", "replacement": self.advice or None, "processes": self.processes,
@@ -39,7 +39,7 @@ class RehearsalFinding:
 
 
 def findings(rehearsals: Sequence[Understood]) -> list[RehearsalFinding]:
-    """Return what the runs show that a study would suffer from, failures first, each rule once."""
+    """Return the problems that the runs show and a study would meet, failures first, each rule once."""
     problems: list[RehearsalFinding] = []
     for rehearsal in rehearsals:
         problems += _of_run(rehearsal)
@@ -53,7 +53,7 @@ def findings(rehearsals: Sequence[Understood]) -> list[RehearsalFinding]:
 def is_ready(
     reports: Sequence[LintReport], problems: Sequence[RehearsalFinding], rehearsals: Sequence[Understood]
 ) -> bool:
-    """Return whether a study can follow: every run showed enough, and nothing is wrong."""
+    """Return whether a study can start: every run showed enough, and no check found an error."""
     if any(report.has_errors for report in reports) or any(problem.severity == "error" for problem in problems):
         return False
     return bool(rehearsals) and all(rehearsal.good for rehearsal in rehearsals)
@@ -64,7 +64,7 @@ def _of_run(rehearsal: Understood) -> list[RehearsalFinding]:
         return [_failure(rehearsal)]
     problems = [
         _of_doubt(rehearsal, doubt) for doubt in rehearsal.doubts if doubt.id != "unsure-metric"
-    ]  # told below, with its line
+    ]  # reported below, with its line
     if rehearsal.trouble:
         problems.append(
             RehearsalFinding(

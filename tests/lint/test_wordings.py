@@ -78,7 +78,6 @@ UNREAD = [
     "event",
     "index",
     "readiness",
-    "rehearsal",
     "survey",
     "web",
     "config",
