@@ -1,4 +1,4 @@
-"""Which run a request for help is about."""
+"""Find the run that a request for help is about."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 LOOKED_AT = 20
-"""Newest runs that are looked at."""
+"""Number of newest runs that are considered."""
 
 
 def run_in_trouble(runs_folder: Path) -> "RunDirectory | None":
-    """Return the newest run that failed, else the newest one; None when there are no runs. A small job of
-    `hackathon ready` only counts when it failed, or is all there is.
+    """Return the newest failed run, else the newest run; None if there are no runs.
 
-    The scheduler is not asked: who asks for help has seen the failure, or has a run that hangs.
+    A small job of `hackathon ready` only counts if it failed or is the only run. The scheduler is not asked: a person
+    who asks for help has seen the failure, or has a run that hangs.
     """
     from hackathon.runs.directory import find_runs
     from hackathon.runs.probe import newest

@@ -1,6 +1,6 @@
-"""The problem board as it reads now: posts and requests for help with their answers, found again by words or finding.
+"""Read the problem board: posts and requests for help with their answers, searchable by words or finding.
 
-Who may close what is decided here, by the owners of files: the asker or a tutor of the event.
+The owners of files decide who may close a post: the asker or a tutor of the event.
 """
 
 import os
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
 
 SHORT = 8
-"""Letters of an id that people use: its random end."""
+"""Characters of the random end of an id, which people use."""
 ANY_FAILURE = frozenset({"python-exception"})
-"""Rules that say nothing of what failed."""
+"""Rules that do not identify a failure."""
 TELLING = 12
-"""Letters of a masked log line that tell one failure from another."""
+"""The least number of characters in a masked log line that identifies a failure."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, or a step of a post's life: taken, solved."""
+    """An answer, or a change of a post's state: taken, solved."""
 
     id: str
     kind: str
@@ -47,7 +47,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Post:
-    """A post on the board, or a request for help, with what became of it."""
+    """A post on the board, or a request for help, with its answers and its state."""
 
     id: str
     kind: str
@@ -64,16 +64,16 @@ class Post:
     folder: str = ""
     finding: Attached | None = None
     answers: tuple[Reply, ...] = ()
-    """Oldest first; also what a second tutor wrote who took or closed it at the same moment."""
+    """Oldest first; includes the entry of a second tutor who took or closed the post at the same moment."""
     taken: Reply | None = None
-    """Which tutor helps."""
+    """The entry of the tutor who helps."""
     solved: Reply | None = None
     future: bool = False
-    """Whether it claimed to be written later than it was."""
+    """Whether its entry claims a time later than its file's."""
 
     @property
     def short(self) -> str:
-        """What people call it by."""
+        """The part of the id that people use."""
         return self.id[-SHORT:]
 
     @property
@@ -101,14 +101,14 @@ class Post:
 
 @dataclass
 class Board:
-    """All that is on a board, the oldest first."""
+    """The entries of a board, oldest first."""
 
     place: BoardDirectory
     people: People
     posts: list[Post] = field(default_factory=list)
     """Posts and requests."""
     reports: list[Owned] = field(default_factory=list)
-    """What members wrote for the morning rounds."""
+    """Reports of members for the daily status report."""
     ready: list[Owned] = field(default_factory=list)
     """Checklists of `hackathon ready`."""
     passed: list[PassedOver] = field(default_factory=list)
@@ -119,10 +119,10 @@ class Board:
 
 
 def open_board(shared: Path | None = None, start: Path | None = None) -> Board:
-    """Return the event's board as it reads now.
+    """Return the event's board in its present state.
 
     `shared` is its directory (default: HACKATHON_SHARED, then the event of the folder `start` or the current one).
-    Raises RequestError when there is none and HackathonError when it cannot be read.
+    Raises RequestError if there is none and HackathonError if it cannot be read.
     """
     folder = start or Path.cwd()
     directory = open_place(find_shared(shared, os.environ, folder))
@@ -130,7 +130,7 @@ def open_board(shared: Path | None = None, start: Path | None = None) -> Board:
 
 
 def read_board(directory: BoardDirectory, people: People) -> Board:
-    """Return what lies in a board's directory, replies with what they reply to. Raises HackathonError."""
+    """Return the entries of a board's directory, with replies attached to their posts. Raises HackathonError."""
     entries, passed = read_entries(directory)
     board = Board(directory, people, passed=passed)
     tops = {owned.entry.id: owned for owned in entries if owned.entry.kind in ("post", "ask")}
@@ -152,7 +152,7 @@ def read_board(directory: BoardDirectory, people: People) -> Board:
 
 
 def _refused(owned: Owned, top: Owned | None, people: People) -> str:
-    """Return why a reply does not count; empty when it does. Only owners of files decide."""
+    """Return why a reply does not count; empty if it does. Only the owners of files decide."""
     kind = owned.entry.kind
     if top is None:
         return "no_such_post"
@@ -196,7 +196,10 @@ def _post(owned: Owned, replies: Sequence[Reply], people: People) -> Post:
 
 
 def find_post(board: Board, text: str, kind: str | None = None) -> Post:
-    """Return the post that a part of its id names. Raises RequestError: none, or several, which are listed."""
+    """Return the post that a part of its id identifies.
+
+    Raises RequestError if none or several match, and lists these.
+    """
     key = text.strip().lstrip("#").lower()
     posts = board.posts if kind is None else board.of(kind)
     matches = [post for post in posts if key in (post.id, post.short)] or [
@@ -215,7 +218,7 @@ def find_post(board: Board, text: str, kind: str | None = None) -> Post:
 def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
     """Answer, take or solve a post, as the current user.
 
-    Raises RequestError when the user may not: take is for tutors, solve for the asker and tutors.
+    Raises RequestError if the user may not: only tutors can take a post, only the asker and tutors can solve it.
     """
     if post.kind != "ask" and kind == "take":
         raise RequestError("board.only_requests")
@@ -229,7 +232,7 @@ def reply(board: Board, post: Post, kind: str, text: str = "") -> Owned:
 def search(
     posts: Iterable[Post], words: Sequence[str] = (), *, part: str = "", rule: str = "", unsolved: bool = False
 ) -> list[Post]:
-    """Return the posts that hold all words (capitals do not matter), of a part, of a rule, or not solved yet."""
+    """Return the posts with all words (case-insensitive), of a part, of a rule, or not solved yet."""
     folded = [word.casefold() for word in words]
     return [
         post
@@ -252,20 +255,21 @@ def _all_text(post: Post) -> str:
 def similar(finding: "Finding", board: Board | None = None, limit: int = 3) -> list[Post]:
     """Return solved posts and requests about the same failure: of the same rule, then with the same masked log line.
 
-    A rule that says only that something else failed, or that stands for any exception, does not make two failures the
-    same. The newest first. Without a board that can be read there are none: a diagnosis does not depend on one.
+    Newest first; empty if no board can be read.
     """
     if board is None:
         try:
             board = open_board()
+        # a diagnosis must not depend on a board
         except (HackathonError, OSError):
             return []
+    # two consequences of other failures are not the same failure because one rule matches both
     names = finding.rule if finding.level != "secondary" else ""
     return solved_like(board, names, finding.evidence.text if finding.evidence else "", limit)
 
 
 def solved_like(board: Board, rule: str, text: str, limit: int = 3) -> list[Post]:
-    """Return solved posts and requests of a rule, then those with the same masked log line, as `similar`."""
+    """Return solved posts and requests of a rule, then those with the same masked log line, as `similar` does."""
     solved = [post for post in reversed(board.posts) if post.solved]
     names = rule and rule not in ANY_FAILURE
     same_rule = [post for post in solved if names and post.rule == rule]
@@ -284,7 +288,7 @@ _MASKS = (
 
 
 def masked(text: str) -> str:
-    """Return a log line without what differs from run to run: numbers, paths, names of hosts, punctuation."""
+    """Return a log line without the parts that differ between runs: numbers, paths, host names, punctuation."""
     for pattern, word in _MASKS:
         text = pattern.sub(word, text)
     return text.strip().casefold()

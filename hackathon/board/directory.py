@@ -1,6 +1,6 @@
-"""The event's shared directory: where it is, how it is made, and whether nobody can alter what another wrote.
+"""The event's shared directory: find it, create it, and check that no user can alter another's files.
 
-<shared>/board.json   {"schema_version", "id", "mode"}, written once by who made the board
+<shared>/board.json   {"schema_version", "id", "mode"}, written once by the board's creator
 <shared>/entries/     mode `sticky`: a 1777 directory; only a file's owner can delete or rename it there
 <shared>/people/      mode `folders`: a folder for each user, owned by that user and writable by nobody else
 """
@@ -33,28 +33,28 @@ Problem = tuple[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class BoardDirectory:
-    """A board's directory that was looked at."""
+    """A board's directory, checked."""
 
     path: Path
     mode: str
     """sticky or folders."""
     board: str
-    """The board's id: 16 random letters."""
+    """The board's id: 16 random characters."""
     keepers: frozenset[int]
-    """Users who may own its directories: root, who made the board, who owns the directory above."""
+    """Users who may own its directories: root, the board's creator, the owner of the directory above."""
     problems: list[Problem] = field(default_factory=list)
-    """What lets others delete or replace posts: nothing is written while there is any."""
+    """Reasons why others can delete or replace posts; nothing is written while there are any."""
 
     @property
     def folder(self) -> Path:
-        """The directory that the entries, or the users' folders, lie in."""
+        """The directory of the entries, or of the users' folders."""
         return self.path / (ENTRIES if self.mode == "sticky" else PEOPLE)
 
 
 def find_shared(shared: Path | None, environment: Mapping[str, str], start: Path) -> Path:
-    """Return the event's shared directory: as given, else of HACKATHON_SHARED, else of the event that `start` is in.
+    """Return the event's shared directory: `shared`, else HACKATHON_SHARED, else that of the event around `start`.
 
-    Raises RequestError when nobody names one, and UntrustedEventError: what is written there others read.
+    Raises RequestError if none is configured, and UntrustedEventError.
     """
     if shared is not None:
         return shared.absolute()
@@ -62,6 +62,7 @@ def find_shared(shared: Path | None, environment: Mapping[str, str], start: Path
         return expanded(environment[VARIABLE]).absolute()
     from hackathon.config.trust import trusted_event
 
+    # others read what is written in the directory that an event names, so the event must be trusted
     event = trusted_event(start)
     if event is None or not event.record.shared:
         raise RequestError("board.no_shared")
@@ -69,9 +70,9 @@ def find_shared(shared: Path | None, environment: Mapping[str, str], start: Path
 
 
 def find_people(directory: BoardDirectory, start: Path) -> "Event | None":
-    """Return the event whose people use a board: the one that `start` is in, else the one beside or above the board.
+    """Return the event whose people use a board: the event around `start`, else the one beside or above the board.
 
-    An event of another account counts only when the user trusted it; one beside the board only when none but the
+    An event of another account counts only if the user trusts it; one beside the board only if no account but the
     board's keepers can have written it.
     """
     from hackathon.config.load import EVENT_FILE, find_event, load_event
@@ -88,9 +89,9 @@ def find_people(directory: BoardDirectory, start: Path) -> "Event | None":
 
 
 def open_place(path: Path) -> BoardDirectory:
-    """Return the board in a directory, with what is wrong about its owners and modes.
+    """Return the board in a directory, with the problems of its owners and modes.
 
-    Raises RequestError when there is no board in it.
+    Raises RequestError if the directory contains no board.
     """
     try:
         top = path.stat()
@@ -116,7 +117,7 @@ def open_place(path: Path) -> BoardDirectory:
 
 
 def folder_problems(directory: BoardDirectory, status: os.stat_result | None) -> list[Problem]:
-    """Return what is wrong with the directory of entries (or of users' folders), given what `stat` said about it."""
+    """Return the problems of the directory of entries (or of users' folders); `status` is its `stat`."""
     values = {"path": str(directory.folder)}
     if status is None or not stat.S_ISDIR(status.st_mode):
         return [("board.folder_gone", values)]
@@ -128,7 +129,7 @@ def folder_problems(directory: BoardDirectory, status: os.stat_result | None) ->
 
 
 def _above(path: Path) -> list[Problem]:
-    """Return the directories on the way whose writers could put another directory in the board's place."""
+    """Return the directories above whose writers could replace the board's directory."""
     resolved = path.resolve()
     problems: list[Problem] = []
     for folder in (resolved, *resolved.parents):
@@ -146,11 +147,11 @@ def _lstat(path: Path) -> os.stat_result | None:
 
 
 def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardDirectory, list[str]]:
-    """Make a board in a directory, or mend one that is there, and return it with what an administrator has to do.
+    """Create a board in a directory, or repair an existing one; return it with the tasks for an administrator.
 
-    In mode `folders` root makes the folder of each user; another user makes what he can and gets the commands for the
-    rest. Raises RequestError (another mode is there already, no such directory can be made) and HackathonError when
-    the file system does not keep the modes.
+    In mode `folders`, root creates the folder of each user; another user creates the folders that he can and gets
+    commands for the others. Raises RequestError (the board has another mode, or the directory cannot be created) and
+    HackathonError if the file system does not keep the modes.
     """
     import json
 
@@ -176,7 +177,7 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
             try:
                 publish(descriptor, RECORD, (json.dumps(value, indent=1) + "\n").encode())
             except FileExistsError:
-                pass  # somebody else made it in this moment; it is read below
+                pass  # another process created it meanwhile; it is read below
             finally:
                 os.close(descriptor)
         commands = _make_people(folder, users) if mode == "folders" else []
@@ -189,13 +190,13 @@ def make_place(path: Path, mode: str, users: Iterable[str] = ()) -> tuple[BoardD
 
 
 def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
-    """Make the folders of users; return the commands for those that only root can make."""
+    """Create the folders of users; return the commands for those that only root can create."""
     import pwd
     import shlex
 
     from hackathon.access.safe_directories import give
 
-    own_name = user_name(os.geteuid())  # in containers the number: a uid may have no account
+    own_name = user_name(os.geteuid())  # the number in containers, where a uid may have no account
     commands = []
     for user in dict.fromkeys([*users, own_name]):
         if "/" in user or user.startswith("."):
@@ -206,12 +207,12 @@ def _make_people(folder: Path, users: Iterable[str]) -> list[str]:
         try:
             uid = os.geteuid() if user == own_name else pwd.getpwnam(user).pw_uid
         except KeyError:
-            continue  # no account here, e.g. of another cluster
+            continue  # no account on this machine, e.g. one of another cluster
         if os.geteuid() in (0, uid):
             own.mkdir(mode=0o700)
             give(own, FOLDER_MODE, uid if os.geteuid() == 0 else None)
         else:
-            # mkdir takes nothing that is there, and -h keeps chown from following a link that somebody puts there
+            # mkdir fails on an existing name, and -h keeps chown from following a link that somebody puts there
             quoted = shlex.quote(str(own))
             commands += [f"mkdir -m 755 -- {quoted}", f"chown -h -- {shlex.quote(user)} {quoted}"]
     return commands

@@ -1,7 +1,7 @@
-"""One thing that somebody shared (a post, an answer, a request, a morning's report, a proof) as the bytes of one file.
+"""Encode and decode one shared entry (post, answer, request, report, proof) as the bytes of one file.
 
-Who wrote it is not in the file: that is the file's owner, which nobody can choose. What others wrote is cleaned when it
-is read: no letter in it can steer a terminal.
+The author is not in the file: it is the file's owner, which no user can choose. Texts of others are cleaned when they
+are read, so that no character in them can control a terminal.
 """
 
 import json
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 KINDS = ("post", "ask", "answer", "solve", "take", "standup", "ready")
 REPLIES = ("answer", "solve", "take")
-"""Kinds that belong to a post or a request."""
+"""Kinds that reply to a post or a request."""
 SECTIONS = ("progress", "goals", "problems", "solved")
-"""What a report for the morning round says."""
+"""Sections of a member's report for the daily status report."""
 LARGEST = 1_000_000
-"""Bytes of a file; a larger one is nobody's post."""
+"""Bytes of a file; a larger file is not an entry."""
 LONGEST = 100_000
-"""Letters of one text that is written."""
+"""Characters of one text that is written."""
 LINE = 300
-"""Letters of what is shown in one line: a title, a name, a path."""
+"""Characters of a text on one line: a title, a name, a path."""
 PROOFS, FACTS = 20, 20
-"""What one checklist has at most, and facts of one point of it."""
+"""The most points of one checklist, and the most facts of one point."""
 ENDING = ".json"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz234567"
 _FACT = re.compile(r"[a-z][a-z0-9_]{0,39}\Z", re.ASCII)
@@ -41,12 +41,15 @@ _ID = re.compile(r"\d{8}-\d{6}-(\d{1,10})-[a-z2-7]{8}\Z", re.ASCII)
 
 
 class BadEntry(ValueError):
-    """A file that is no entry of this board; its argument is the reason: garbage, other_name, other_board, newer."""
+    """A file that is not an entry of this board.
+
+    Its argument is the reason: garbage, other_name, other_board, newer.
+    """
 
 
 @dataclass(frozen=True)
 class Attached:
-    """The finding that an entry carries: what a diagnosis said, and the place in the log."""
+    """The finding in an entry: the diagnosis, and the line of the log."""
 
     rule: str
     part: str
@@ -59,50 +62,50 @@ class Attached:
     rank: int | None = None
     host: str = ""
     said: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Language → (message, advice); of an older post empty."""
+    """Language → (message, advice); empty for an older post."""
 
     def spoken(self) -> "Attached":
-        """Return it with message and advice in the current language, where the post has them."""
+        """Return a copy with message and advice in the current language, if the post has them."""
         text, advice = self.said.get(language(), (self.message, self.advice))
         return replace(self, message=text, advice=advice)
 
 
 @dataclass(frozen=True)
 class Proof:
-    """One point of a team's checklist, as whoever worked through it was told (`hackathon.readiness.collected`)."""
+    """One point of a team's checklist, as its member saw it (`hackathon.readiness.collected`)."""
 
     name: str
     ok: bool | None
-    """None: it could not be looked at."""
+    """None: it could not be checked."""
     evidence: str = ""
-    """In the language of who posted it."""
+    """In the author's language."""
     facts: dict[str, str | float | bool] = field(default_factory=dict)
-    """What the evidence rests on, to be looked at again: ids of runs, values, seconds."""
+    """The basis of the evidence, to be checked again: ids of runs, values, seconds."""
     told: tuple[Told | str, ...] = ()
-    """The evidence as messages, and as words that somebody else said; of an older checklist empty."""
+    """The evidence as messages, and as literal texts by others; empty for an older checklist."""
     said: dict[str, str] = field(default_factory=dict)
-    """Language → evidence, of an older checklist only."""
+    """Language → evidence; only in older checklists."""
 
     def spoken(self) -> str:
-        """Return the evidence in the current language; of a toolkit whose messages this one lacks, in its writer's."""
+        """Return the evidence in the current language; in the author's, if this toolkit lacks one of its messages."""
         try:
             return clean_line("; ".join(map(str, self.told))) or self.said.get(language(), self.evidence)
-        except (LookupError, ValueError, TypeError, AttributeError):  # whatever somebody wrote there
+        except (LookupError, ValueError, TypeError, AttributeError):  # the file may contain anything
             return self.evidence
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One shared thing."""
+    """One shared entry."""
 
     id: str
-    """The name of its file without the ending."""
+    """The name of its file without the suffix."""
     kind: str
     """One of KINDS."""
     time: float
-    """When its writer says it was written, in seconds since 1970."""
+    """When it was written, by its author's clock, in seconds since 1970."""
     board: str
-    """The id of the board it was written for: a file copied from elsewhere is not taken."""
+    """The id of the board it was written for, so that a file copied from another board is refused."""
     to: str = ""
     """The id of the post or request that it replies to."""
     text: str = ""
@@ -114,13 +117,13 @@ class Entry:
     """The run's directory."""
     finding: Attached | None = None
     sections: dict[str, str] = field(default_factory=dict)
-    """Of a morning's report: SECTIONS that are not empty."""
+    """Non-empty SECTIONS of a report."""
     ready: tuple[Proof, ...] = ()
-    """Of a checklist: its points."""
+    """Points of a checklist."""
 
     @property
     def uid(self) -> int:
-        """The user that its id names; who reads the file compares it with the file's owner."""
+        """The user in its id; readers compare it with the file's owner."""
         match = _ID.match(self.id)
         return int(match[1]) if match else -1
 
@@ -131,17 +134,17 @@ class Entry:
 
 
 def letters(count: int = 8) -> str:
-    """Return random letters, five bits each."""
+    """Return random characters with five bits each."""
     return "".join(_LETTERS[byte & 31] for byte in os.urandom(count))
 
 
 def new_id(uid: int, now: float | None = None) -> str:
-    """Return `YYYYMMDD-HHMMSS-<uid>-<8 random>` (UTC): unique without a lock, and no user can take another's."""
+    """Return `YYYYMMDD-HHMMSS-<uid>-<8 random>` (UTC), which is unique without a lock and differs between users."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now))}-{uid}-{letters()}"
 
 
 def uid_in(name: str) -> int | None:
-    """Return the user that the name of an entry's file names, None when it is no such name."""
+    """Return the uid in the name of an entry's file; None for another kind of name."""
     match = _ID.match(name.removesuffix(ENDING)) if name.endswith(ENDING) else None
     return int(match[1]) if match else None
 
@@ -149,7 +152,7 @@ def uid_in(name: str) -> int | None:
 def clean(text: str) -> str:
     """Return a text without control characters, direction marks and lone surrogates; line ends and tabs stay.
 
-    Blanks of other widths become blanks.
+    Spaces of other widths become plain spaces.
     """
     if text.isprintable():
         return text
@@ -158,12 +161,12 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Return a text as one cleaned line of at most LINE letters."""
+    """Return a text as one cleaned line of at most LINE characters."""
     return " ".join(clean(text[: 4 * LINE]).split())[:LINE]
 
 
 def attach(finding: "Finding") -> Attached:
-    """Return what a post keeps of a finding."""
+    """Return the part of a finding that a post stores."""
     evidence = finding.evidence
     return Attached(
         rule=clean_line(finding.rule),
@@ -181,7 +184,7 @@ def attach(finding: "Finding") -> Attached:
 
 
 def encode(entry: Entry) -> bytes:
-    """Return an entry as the bytes of its file. Raises RequestError when a text is too long."""
+    """Return an entry as the bytes of its file. Raises RequestError if a text is too long."""
     for text in (entry.text, *entry.sections.values()):
         if len(text) > LONGEST:
             raise RequestError("board.text_long", count=len(text), limit=LONGEST)
@@ -191,10 +194,9 @@ def encode(entry: Entry) -> bytes:
 
 
 def decode(raw: bytes, name: str, board: str) -> Entry:
-    """Return the entry in a file of this name on this board, its texts cleaned.
+    """Return the entry in a file with this name on this board, its texts cleaned.
 
-    A hard link or a copy under another name, or from another board, is not its writer's doing: the file itself says
-    its name and its board. Raises BadEntry for everything that is not an entry.
+    Raises BadEntry for everything that is not an entry.
     """
     try:
         value = json.loads(raw.decode())
@@ -204,6 +206,7 @@ def decode(raw: bytes, name: str, board: str) -> Entry:
         raise BadEntry("garbage")
     if value["schema_version"] > SCHEMA_VERSION:
         raise BadEntry("newer")
+    # somebody else may have linked or copied the file under another name, or to another board
     identifier = _word(value, "id")
     if not _ID.match(identifier) or f"{identifier}{ENDING}" != name:
         raise BadEntry("other_name")
@@ -242,7 +245,7 @@ def _attached(value: Any) -> Attached | None:
 
 
 def _findings_said(value: Any) -> dict[str, tuple[str, str]]:
-    """Return the texts of a finding by language, cleaned; what is none is left out."""
+    """Return the texts of a finding by language, cleaned; malformed ones are left out."""
     texts = {}
     for code in LANGUAGES if isinstance(value, dict) else ():
         match value.get(code):
@@ -252,7 +255,7 @@ def _findings_said(value: Any) -> dict[str, tuple[str, str]]:
 
 
 def _proofs(value: Any) -> tuple[Proof, ...]:
-    """Return the points of a checklist: the first of each name; what is none is left out."""
+    """Return the points of a checklist, the first of each name; malformed ones are left out."""
     proofs: dict[str, Proof] = {}
     for record in value[:PROOFS] if isinstance(value, list) else ():
         if not isinstance(record, dict) or not _FACT.match(name := _word(record, "name")):
@@ -274,7 +277,7 @@ def _proofs(value: Any) -> tuple[Proof, ...]:
 
 
 def _told(value: Any) -> tuple[Told | str, ...]:
-    """Return messages with their values, all of them cleaned lines; what is none is left out."""
+    """Return messages with their values, all as cleaned lines; malformed ones are left out."""
     messages: list[Told | str] = []
     for record in value[:FACTS] if isinstance(value, list) else ():
         match record:
@@ -289,7 +292,7 @@ def _told(value: Any) -> tuple[Told | str, ...]:
 
 
 def _fact(value: Any) -> str | float | bool | None:
-    """Return a fact as a cleaned line, a finite number or a truth; None for anything else."""
+    """Return a fact as a cleaned line, a finite number or a boolean; None for anything else."""
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -317,8 +320,8 @@ def _whole(value: Any) -> int | None:
 
 
 def _number(value: Any) -> float | None:
-    """Return a moment of this or the next centuries, None for anything else."""
+    """Return a time within the next centuries; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    # compared as it is: JSON's whole numbers can be too large for a float, and NaN is nowhere
+    # compared before conversion: a JSON integer can be too large for a float, and NaN fails every comparison
     return float(value) if 0 <= value < 1e11 else None

@@ -1,4 +1,4 @@
-"""Who the users of a board are: accounts, and their names and teams in hackathon.yaml."""
+"""The users of a board: accounts, with their names and teams in hackathon.yaml."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class People(Members):
-    """Users of the machine, as an event knows them. A user that no team has is shown as the account."""
+    """Users of the machine, with the names in an event. A user without a team is displayed as the account."""
 
     def __init__(self, event: "Event | None") -> None:
         super().__init__(event)
@@ -26,15 +26,15 @@ class People(Members):
         self.tutors = frozenset(helpers.union(*(team.tutors for team in event.teams)))
 
     def name(self, account: str) -> str:
-        """Return a person's name, the account when the event does not give one."""
+        """Return a person's name; the account if the event has no name."""
         return clean_line(self._names.get(account) or account)
 
     def team(self, account: str) -> str:
-        """Return how the team of an account is shown, empty for none."""
+        """Return the display name of an account's team; empty if it has none."""
         return clean_line(self.team_of(account))
 
     def shown(self, account: str) -> str:
-        """Return how a person is shown: the name, the account where it differs, and the team."""
+        """Return a person's display name: the name, the account if it differs, and the team."""
         name, team = self.name(account), self.team(account)
         label = name if name == account else f"{name} ({account})"
         return f"{label}, {team}" if team else label

@@ -1,4 +1,4 @@
-"""Write a post or a request for help, with what the diagnosis of a run found."""
+"""Write a post or a request for help, with the diagnosis of a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attached | None:
-    """Return what the diagnosis of a run names as its cause, None when there is nothing to tell.
+    """Return the cause in a run's diagnosis; None if there is nothing to report.
 
-    Of a failure that no rule knows: how it ended, and the last line that is worth reading of who failed first, without
-    a rule and a part. `status` None: as its directory alone tells it. Rules of the run's project and event count.
+    For a failure without a rule: how the run ended, and the last informative line of the process that failed first.
+    With `status` None, the run's directory alone decides. Rules of the run's project and event count.
     """
     from hackathon.config.trust import folders_that_count
     from hackathon.diagnosis import diagnose_run
@@ -40,7 +40,7 @@ def finding_of(run: "RunDirectory", status: "RunStatus | None" = None) -> Attach
 
 
 def step_time_of(run: "RunDirectory") -> Attached | None:
-    """Return where the time of a run's steps goes and what to try, as a finding without a rule; None if not known."""
+    """Return the parts of a run's step time and what to try, as a finding without a rule; None if unknown."""
     from hackathon.diagnosis.findings import Finding
     from hackathon.profiling.meters import shares_of_run
     from hackathon.profiling.points import run_json
@@ -70,10 +70,9 @@ def post(
     folder: Path | None = None,
     finding: Attached | None = None,
 ) -> Owned:
-    """Write a post (or, kind `ask`, a request for help) as the current user.
+    """Write a post (or, with kind `ask`, a request for help) as the current user.
 
-    The text's first line is the title; a finding without a text is one by itself. Raises RequestError when there is
-    neither.
+    The text's first line is the title; a finding alone also makes a post. Raises RequestError if there is neither.
     """
     if not text.strip() and finding is None:
         raise RequestError("board.no_text")

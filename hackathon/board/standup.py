@@ -1,4 +1,4 @@
-"""The morning round: what each member wrote, as one page of all teams with what others solved."""
+"""The daily status report: the reports of all members by team, and the problems that were solved."""
 
 import time
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from hackathon.text.errors import RequestError
 
 DAY = 86400.0
 BEFORE = 18 * 3600.0
-"""Seconds before a day's midnight from which reports belong to its morning: after the morning before."""
+"""Seconds before a day's midnight from which reports belong to that day, i.e. after the previous morning."""
 
 
 @dataclass(frozen=True)
 class StandupReport:
-    """What one member says."""
+    """The report of one member."""
 
     user: str
     """The account that owns its file."""
@@ -25,23 +25,23 @@ class StandupReport:
     sections: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the report as JSON values; sections that are not there are empty."""
+        """Return the report as JSON values; missing sections are empty."""
         texts = {section: self.sections.get(section, "") for section in SECTIONS}
         return {"user": self.user, "name": self.name, "time": self.time, **texts}
 
 
 @dataclass
 class Round:
-    """One morning's page."""
+    """The daily status report of one day."""
 
     day: str
     """YYYY-MM-DD, local time."""
     teams: dict[str, list[StandupReport]] = field(default_factory=dict)
-    """Team → its members' reports, in the order of hackathon.yaml; people of no team under the empty name."""
+    """Team → its members' reports, in the order of hackathon.yaml; people without a team under the empty name."""
     silent: dict[str, list[str]] = field(default_factory=dict)
-    """Team → names of members who wrote nothing."""
+    """Team → names of members without a report."""
     solved: list[Post] = field(default_factory=list)
-    """Posts and requests that were solved since the morning before."""
+    """Posts and requests that were solved since the previous morning."""
     waiting: list[Post] = field(default_factory=list)
     """Posts and requests that are not solved."""
 
@@ -72,10 +72,10 @@ def report(board: Board, sections: dict[str, str]) -> Owned:
 
 
 def morning_round(board: Board, day: str | None = None, now: float | None = None) -> Round:
-    """Return the page for the morning of a day (`YYYY-MM-DD`, default today; local time).
+    """Return the daily status report of a day (`YYYY-MM-DD`, default today; local time).
 
-    Of each member the last report written from 06:00 of the day before to the day's end counts. Raises RequestError for
-    a day that is none.
+    The last report of each member counts that was written between 06:00 of the previous day and the end of the day.
+    Raises RequestError for an invalid date.
     """
     moment = time.localtime(time.time() if now is None else now)
     date = day or time.strftime("%Y-%m-%d", moment)
@@ -86,7 +86,7 @@ def morning_round(board: Board, day: str | None = None, now: float | None = None
     begin, end = midnight - BEFORE, midnight + DAY
     people = board.people
     latest: dict[str, StandupReport] = {}
-    for owned in board.reports:  # the oldest first: a later one of the same person replaces it
+    for owned in board.reports:  # oldest first, so that a person's later report replaces an earlier one
         if begin <= owned.entry.time < end:
             account = people.account(owned.uid)
             latest[account] = StandupReport(account, people.name(account), owned.entry.time, owned.entry.sections)

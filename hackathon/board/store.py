@@ -1,8 +1,9 @@
-"""Write and read the files of a board: whole, without a lock, each attributed to its owner.
+"""Write and read the files of a board: complete, without a lock, each attributed to its owner.
 
-Written to a hidden name and linked to the final one, which fails when the name is taken: safe on NFS and Lustre with
-many writers. Read through descriptors that follow no link and wait for no FIFO, so that what was checked is what is
-read. What is not a well-formed entry of its owner is passed over and told about.
+A file is written under a hidden name and linked to the final one, which fails if the name exists: safe on NFS and
+Lustre with many writers. Files are read through descriptors that follow no link and wait for no FIFO, so that the file
+that was checked is the file that is read. Files that are not well-formed entries of their owner are skipped and
+reported.
 """
 
 import os
@@ -21,13 +22,13 @@ from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.messages import message
 
 SKEW = 300.0
-"""Seconds that the clocks of hosts and of the file server may differ."""
+"""Seconds by which the clocks of hosts and of the file server may differ."""
 MOST_ENTRIES, MOST_BYTES = 2000, 20_000_000
-"""Of one user; what is more is passed over, so that nobody can make the board unreadable."""
+"""Limits for one user; entries beyond them are skipped, so that no user can make the board unreadable."""
 MOST_NAMES = 20_000
-"""Files of one folder that are looked at; of more, the newest by their names, of each user in turn."""
+"""Files of one folder that are read; of more, the newest by their names, taking the users in turn."""
 MOST_STRAYS = 500
-"""Files of one folder with the name of no entry that are looked at: for a reason, and for who leaves them there."""
+"""Files of one folder with other names that are read, to report the reason and the owner."""
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -39,22 +40,25 @@ class Owned:
     entry: Entry
     uid: int
     future: bool = False
-    """Whether it claims a time after the file system's; its time was put right."""
+    """Whether it claims a time after the file system's; its time was corrected."""
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """A file on the board that is not taken for what it claims to be."""
+    """A skipped file of the board, which is not what it claims to be."""
 
     name: str
     uid: int | None
     why: str
-    """garbage, newer, other_name, other_board, link, special, large, many, writable, unreadable, foreign,
-    no_such_post, not_allowed, crowded."""
+    """The reason.
+
+    garbage, newer, other_name, other_board, link, special, large, many, writable, unreadable, foreign, no_such_post,
+    not_allowed, crowded.
+    """
     count: int = 1
-    """Files that it stands for; of a crowded folder those that were not looked at."""
+    """Number of files; for a crowded folder, of those that were not read."""
     most: int = 0
-    """Of a crowded folder: files of `uid`, who has the most, among those that were `asked` about."""
+    """For a crowded folder: files of `uid`, who has the most, among the `asked` ones whose owner was read."""
     asked: int = 0
 
     @property
@@ -65,10 +69,10 @@ class PassedOver:
 
 
 def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:
-    """Write a new entry of the current user and return it with the id it got.
+    """Write a new entry of the current user and return it with its new id.
 
-    Raises RequestError when the board lets others alter what is on it or has no folder for this user, HackathonError
-    when the file cannot be written.
+    Raises RequestError if the board lets others alter its files or has no folder for this user, HackathonError if the
+    file cannot be written.
     """
     if directory.problems:
         identifier, values = directory.problems[0]
@@ -90,7 +94,7 @@ def write_entry(directory: BoardDirectory, entry: Entry) -> Owned:
 
 @contextmanager
 def _own_folder(directory: BoardDirectory) -> Iterator[int]:
-    """Yield a descriptor of the directory that the current user writes in."""
+    """Yield a descriptor of the directory for the current user's entries."""
     with _opened(str(directory.folder)) as folder:
         problems = folder_problems(directory, os.fstat(folder))
         if problems:
@@ -122,9 +126,9 @@ def _opened(path: str, folder: int | None = None) -> Iterator[int]:
 
 
 def read_entries(directory: BoardDirectory) -> tuple[list[Owned], list[PassedOver]]:
-    """Return all entries, the oldest first, and the files that were passed over.
+    """Return all entries, oldest first, and the skipped files.
 
-    Raises HackathonError when the directory cannot be read, or is not the one that the board's keepers made.
+    Raises HackathonError if the directory cannot be read, or is not the one that the board's keepers created.
     """
     reader = _Reader(directory)
     try:
@@ -143,7 +147,7 @@ def read_entries(directory: BoardDirectory) -> tuple[list[Owned], list[PassedOve
 
 
 def _newest(names: list[str], most: int) -> list[str]:
-    """Return `most` of the names of entries, given the newest first: of each user that they name the newest in turn."""
+    """Return `most` of the names of entries, which are sorted newest first: the newest of each user in turn."""
     if len(names) <= most:
         return names
     counts: Counter[int | None] = Counter()
@@ -156,7 +160,7 @@ def _newest(names: list[str], most: int) -> list[str]:
 
 
 def _sample(names: list[str]) -> list[str]:
-    """Return at most MOST_STRAYS of the names, from all parts of the list."""
+    """Return at most MOST_STRAYS of the names, spread over the list."""
     return names[:: -(-len(names) // MOST_STRAYS) or 1]
 
 
@@ -171,7 +175,7 @@ class _Reader:
         self.passed: list[PassedOver] = []
 
     def take_people(self, folder: int) -> None:
-        """Take the entries in each user's folder."""
+        """Read the entries in each user's folder."""
         for name in sorted(os.listdir(folder)):
             try:
                 own = os.open(name, _OPEN_FOLDER, dir_fd=folder)
@@ -188,12 +192,12 @@ class _Reader:
                 os.close(own)
 
     def take_all(self, folder: int, owner: int | None) -> None:
-        """Take the entries in a directory; all must belong to `owner` unless that is None."""
+        """Read the entries in a directory; all must belong to `owner` unless that is None."""
         strays: list[str] = []
         entries: list[str] = []
         for name in sorted(os.listdir(folder), reverse=True):
             if name.startswith("."):
-                continue  # being written, or left by a writer that was killed
+                continue  # in progress, or left behind by a killed writer
             (strays if uid_in(name) is None else entries).append(name)
         looked = [*_newest(entries, MOST_NAMES), *_sample(strays)]
         if len(looked) < len(entries) + len(strays):
@@ -202,7 +206,7 @@ class _Reader:
             self._take(folder, name, owner)
 
     def _tell_crowd(self, folder: int, names: list[str], looked: int, owner: int | None) -> None:
-        """Tell that a folder holds more than is looked at, and whose most of it is."""
+        """Report that a folder contains more files than are read, and who owns most of them."""
         owners: Counter[int] = Counter()
         for name in _sample(names):
             try:
@@ -220,14 +224,14 @@ class _Reader:
                 return
             descriptor = os.open(name, _READ, dir_fd=folder)
         except FileNotFoundError:
-            if name in os.listdir(folder):  # else its owner has just taken it away
+            if name in os.listdir(folder):  # otherwise its owner has just deleted it
                 self._pass(name, None, "unreadable")
             return
         except OSError:
             self._pass(name, None, "unreadable")
             return
         with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)  # of what was really opened
+            status = os.fstat(descriptor)  # of the opened file, not of its name
             uid = status.st_uid
             why = self._refused(status, owner)
             if why:
@@ -248,7 +252,7 @@ class _Reader:
         self.found.append(Owned(replace(entry, time=status.st_ctime) if future else entry, uid, future))
 
     def _refused(self, status: os.stat_result, owner: int | None) -> str:
-        """Return why a file is not read at all; empty when it may be."""
+        """Return why a file is not read; empty if it may be read."""
         uid = status.st_uid
         if not stat.S_ISREG(status.st_mode):
             return "special"
