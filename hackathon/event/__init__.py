@@ -1,1 +1,1 @@
-"""An event: its schedule, who took part, how its directories are made, and what is wrong with it."""
+"""An event: its schedule, its participants, the directories it needs, and the checks of all these."""

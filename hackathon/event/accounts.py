@@ -1,4 +1,4 @@
-"""What is wrong with the people of an event: teams without tutor, accounts and groups that this machine lacks."""
+"""Check the people of an event: teams without a tutor, accounts and groups missing on this machine."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Known:
-    """The accounts that this machine has."""
+    """The accounts that exist on this machine."""
 
     accounts: dict[str, Account] = field(default_factory=dict)
 
     def of(self, users: list[str]) -> list[Account]:
-        """Return the accounts of users, without those that this machine lacks."""
+        """Return the accounts of users, without those missing on this machine."""
         return [self.accounts[user] for user in dict.fromkeys(users) if user in self.accounts]
 
 
 def look(checker: "Checker") -> Known:
-    """Note what is wrong and return the accounts of members and tutors."""
+    """Note the problems and return the accounts of members and tutors."""
     event = checker.event
     register = Known()
     users = [user for team in event.teams for user in team.accounts] + [tutor.user for tutor in event.tutors]

@@ -1,4 +1,4 @@
-"""What only an administrator can do for an event, as a script to read and run."""
+"""Write a script with the commands that only an administrator can run for an event."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from hackathon.text.messages import message
 
 
 def admin_script(commands: Sequence[Sequence[str]]) -> str:
-    """Return the administrator's commands as a script to read and run: one a line, every word quoted."""
+    """Return the administrator's commands as a script, to be read before it is run: one per line, every word quoted."""
     import shlex
 
     head = ["#!/bin/sh", *(f"# {line}" for line in message("event.script_head").splitlines()), "set -eu"]
@@ -17,7 +17,7 @@ def admin_script(commands: Sequence[Sequence[str]]) -> str:
 
 
 def write_script(path: Path, commands: Sequence[Sequence[str]]) -> None:
-    """Write the administrator's script. Raises RequestError when there is another file, HackathonError on failure."""
+    """Write the administrator's script. Raises RequestError if another file has its name, HackathonError on failure."""
     text = admin_script(commands)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o700)

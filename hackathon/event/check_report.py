@@ -1,4 +1,4 @@
-"""What the checks of an event know, and the troubles that they note."""
+"""The state that the checks of an event share, and the troubles that they note."""
 
 import stat
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 LEVELS = ("error", "warning", "remark")
 MEMBERS_AT_MOST = 3
-"""Members of a team at the event of 2019; more is only a remark."""
+"""Members of a team at the event of 2019; a larger team gets a remark."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that is wrong, or worth to know; its texts are made in the language of the moment."""
+    """One problem or remark; its texts are in the current language."""
 
     level: str
     """error: something will fail; warning: something is likely wrong; remark."""
@@ -34,12 +34,12 @@ class Trouble:
 
     @property
     def what(self) -> str:
-        """What is wrong."""
+        """The problem."""
         return message(f"event_check.{self.id}", **self._shown())
 
     @property
     def remedy(self) -> str:
-        """What to do about it; empty where that is plain."""
+        """The remedy; empty if it is obvious."""
         key = f"event_check.{self.id}_hint"
         return message(key, **self._shown()) if lookup(key) else ""
 
@@ -48,7 +48,7 @@ class Trouble:
 
 
 class Checker:
-    """What is known of an event, and the troubles found so far."""
+    """The facts about an event, and the troubles noted so far."""
 
     def __init__(self, event: "Event", folder: Path, document: "Document") -> None:
         self.event = event
@@ -57,7 +57,10 @@ class Checker:
         self.found: list[Trouble] = []
 
     def line(self, *keys: str | int) -> str:
-        """Return where a key, or what it would stand in, is: `hackathon.yaml:12`; the file alone for what it lacks."""
+        """Return the position of a key, or of its nearest parent: `hackathon.yaml:12`.
+
+        The file name if its section is missing.
+        """
         path: KeyPath = keys
         if path[:1] not in self.document.places:
             return self.document.path.name
@@ -70,23 +73,23 @@ class Checker:
         self.found.append(Trouble(level, identifier, printable(position), {"team": team, **texts}, team))
 
     def near(self, path: Path) -> str:
-        """Return a path as it is shown: relative to the event's folder where it lies in it."""
+        """Return a path for display, relative to the event's folder if it is in it."""
         inside = path != self.folder and path.is_relative_to(self.folder)
         return str(path.relative_to(self.folder)) if inside else str(path)
 
 
 def teams(checker: Checker) -> Iterator[tuple[int, Any]]:
-    """Yield the teams that took part, or will, with their place in the file."""
+    """Yield the teams that took part, or will, with their index in the file."""
     for index, team in enumerate(checker.event.teams):
         if team.took_part:
             yield index, team
 
 
 def owner_word(path: Path) -> str:
-    """Return mode, owner and group of a file as `ls -l` shows them, `+` for an access control list."""
+    """Return mode, owner and group of a file as `ls -l` prints them, `+` for an access control list."""
     from hackathon.access.acl import read_list
     from hackathon.access.permissions import group_name, user_name
 
     status = path.stat()
-    more = "+" if read_list(path.resolve()) else ""  # of what a link leads to, as `stat`
+    more = "+" if read_list(path.resolve()) else ""  # of a link's target, like `stat`
     return f"{stat.filemode(status.st_mode)}{more} {user_name(status.st_uid)}:{group_name(status.st_gid)}"

@@ -1,4 +1,4 @@
-"""What is wrong with an event, as far as one account can see: the file, its schedule, clusters, people, directories."""
+"""Check an event as far as one account can: the file, its schedule, clusters, people, directories."""
 
 import stat
 import time
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def look(folder: Path, *, live: bool = False) -> tuple["Event", list[Trouble]]:
-    """Return an event and what is wrong with it: errors first, then in the order of the file. Nothing is changed.
+    """Return an event and its troubles, errors first, then in the order of the file. Nothing is changed.
 
-    With `live` schedulers are asked about their queues. Raises ConfigError when hackathon.yaml itself is wrong.
+    With `live`, schedulers are asked about their queues. Raises ConfigError if hackathon.yaml itself is invalid.
     """
     from hackathon.config.load import EVENT_FILE, load_event
     from hackathon.config.yaml import read_yaml
@@ -34,7 +34,7 @@ def look(folder: Path, *, live: bool = False) -> tuple["Event", list[Trouble]]:
 
 
 def _file(checker: Checker) -> None:
-    """Look at hackathon.yaml itself: who writes it decides who is a tutor, and what is published."""
+    """Check hackathon.yaml itself: whoever can write it decides who is a tutor and what is published."""
     path = checker.document.path
     for entry, name in ((path, path.name), (path.parent, "")):
         status = entry.stat()

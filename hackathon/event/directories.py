@@ -1,7 +1,7 @@
-"""Make an event's directories: the board, a folder for each team, the surveys; and say what only root can do.
+"""Create an event's directories (board, team folders, surveys), and list the commands that only root can run.
 
-As root everything is made with its owner and group. Another account makes what it can and gets the commands for the
-rest. What is there already is mended where it belongs to the event; what others own is never changed.
+Root creates everything with its owner and group. Another account creates what it can and gets commands for the rest. An
+existing directory of the event is repaired; one that belongs to others is never changed.
 """
 
 import errno
@@ -24,70 +24,70 @@ if TYPE_CHECKING:
 
 SURVEYS, TEAM_MODE, OWN_MODE, OPEN_MODE = "surveys", 0o2770, 0o700, 0o755
 RESERVED = frozenset({SURVEYS, "recipes", "templates", "site", "hackathon.yaml"})
-"""Names in an event's folder that mean something else than a team."""
+"""Names in an event's folder that cannot be a team's."""
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Letters that end lines or steer terminals: an administrator reads a path before running a command with it."""
+"""Categories of characters that end lines or control terminals; an administrator reads a path before using it."""
 _JOINER = "\u200d"
-"""Joins emoji; it steers nothing."""
+"""Joins emoji; it controls nothing."""
 _NO_LISTS = frozenset({errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
 @dataclass(frozen=True)
 class WantedDirectory:
-    """A directory as it should be."""
+    """The required state of a directory."""
 
     path: Path
     what: str
-    """event, board, team, surveys: what it is for."""
+    """Its purpose: event, board, team or surveys."""
     owner: int
     mode: int
     group: int | None = None
-    """The group that it should belong to; None: as it comes."""
+    """The group that it must have; None for any."""
     users: tuple[tuple[int, int], ...] = ()
-    """Further users and what they may do, e.g. (uid of a tutor, READ | ENTER)."""
+    """Further users and their permissions, e.g. (uid of a tutor, READ | ENTER)."""
     groups: tuple[tuple[int, int], ...] = ()
     team: str = ""
 
     @property
     def acl(self) -> Acl | None:
-        """The access control list; None where owner, group and others say all."""
+        """The access control list; None if owner, group and others suffice."""
         return group_list(self.mode & 0o777, self.users, self.groups) if self.users or self.groups else None
 
 
 @dataclass
 class Made:
-    """What became of a directory."""
+    """The outcome for one directory."""
 
     wanted: WantedDirectory
     state: str = "there"
-    """made, mended, there, left (it belongs to somebody else, or is no directory), missing (could not be made)."""
+    """made, mended, there, left (another account owns it, or it is not a directory), missing (creating it failed)."""
     found: os.stat_result | None = None
     why: str = ""
-    """What was in the way."""
+    """The obstacle."""
     commands: list[list[str]] = field(default_factory=list)
-    """What an administrator has to do."""
+    """Commands for an administrator."""
 
 
 @dataclass
 class DirectoriesMade:
-    """What was made, or would be."""
+    """The outcome for all directories; with `dry`, the expected one."""
 
     folders: list[Made] = field(default_factory=list)
     notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """Message ids and values of what could not be done and is no command: a group that nobody has made."""
+    """Message ids and values of obstacles that no command removes, e.g. a group that does not exist."""
     commands: list[list[str]] = field(default_factory=list)
-    """What an administrator has to do, in order."""
+    """Commands for an administrator, in order."""
 
     @property
     def failed(self) -> bool:
-        """Whether a directory is missing or was left alone."""
+        """Whether a directory is missing or was not changed although it is wrong."""
         return any(directory.state in ("left", "missing") for directory in self.folders)
 
 
 def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> DirectoriesMade:
-    """Make or mend the directories of the event that a text describes; with `dry` say what would be made.
+    """Create or repair the directories of the event in a text; with `dry`, only report what would be done.
 
-    Raises ConfigError for a wrong text, HackathonError when the file system refuses.
+    Raises ConfigError for an invalid text, HackathonError if the file system refuses.
     """
     from hackathon.config.load import EVENT_FILE
     from hackathon.event.draft import checked
@@ -104,9 +104,9 @@ def make_event(text: str, folder: Path, owner: int, *, dry: bool = False) -> Dir
 
 
 def wanted_folders(event: "Event", folder: Path, owner: int, outcome: DirectoriesMade) -> list[WantedDirectory]:
-    """Return the directories that an event needs beside its board; what cannot be is noted in the outcome.
+    """Return the directories that an event needs in addition to its board; obstacles are noted in the outcome.
 
-    Team folders outside the event's folder belong to others: they are looked at by `event check`, never made.
+    Team folders outside the event's folder belong to others: `event check` checks them, and nothing creates them.
     """
     from hackathon.config.event import team_folders
 
@@ -136,22 +136,23 @@ def wanted_folders(event: "Event", folder: Path, owner: int, outcome: Directorie
             plans.append(replace(people, path=path))
     by_path: dict[Path, WantedDirectory] = {}
     for plan in plans:
-        # a team's folder may be on the way to another's; of two teams with one folder the first has it
+        # a team's folder may lie above another's; if two teams share a folder, the first team has it
         if plan.path not in by_path or (by_path[plan.path].what == "event" and plan.what == "team"):
             by_path[plan.path] = plan
     return list(by_path.values())
 
 
 def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) -> WantedDirectory:
-    """Return what a team's folder looks like: its group may write, or its members where there is no group.
+    """Return the required state of a team's folder: its group may write, or its members if it has no group.
 
-    The organiser may read and mend it, the team's tutors and those of the event may read it.
+    The organiser may read and repair it; the tutors of the team and of the event may read it.
     """
     group = group_id(team.group) if team.group else None
     if team.group and group is None:
         outcome.notes.append(("event.group_unknown", {"team": team.name, "group": team.group}))
     everything, reading = READ | WRITE | ENTER, READ | ENTER
-    # its owner may anyway; the list makes that so for what members put into it: usage, report and site are read from it
+    # the owner has these rights already, but the list also applies to files of members: usage, report and site read
+    # them
     users: dict[int, int] = {owner: reading} if owner else {}
     for user in [*team.tutors, *(tutor.user for tutor in event.tutors)]:
         person = account(user)
@@ -166,7 +167,7 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
         elif group is None:
             users[person.uid] = everything
         elif group in person.groups:
-            # one who is a tutor, too: what a list says of a user goes before what it says of the user's groups
+            # for a tutor who is also a member: a list's entry for a user goes before those for the user's groups
             users.pop(person.uid, None)
         else:
             values = {"team": team.name, "user": user, "group": team.group or ""}
@@ -176,9 +177,9 @@ def _people(team: "Team", event: "Event", owner: int, outcome: DirectoriesMade) 
 
 
 def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: bool = False) -> None:
-    """Make or mend the event's board, of the mode that it has or else sticky, and add it to the outcome.
+    """Create or repair the event's board, in its present mode or else sticky, and add it to the outcome.
 
-    Raises RequestError and HackathonError of `make_place`.
+    Raises RequestError and HackathonError as `make_place` does.
     """
     if not event.shared:
         outcome.notes.append(("event.no_shared", {}))
@@ -199,7 +200,7 @@ def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: 
         try:
             board, commands = make_place(path, str(mode or "sticky"), People(event).known())
         except HackathonError as error:
-            # the teams' folders do not depend on the board, which may lie on another file system
+            # the teams' folders do not depend on the board, which may be on another file system
             directory.state, directory.why = "missing", error.message
             return
         if directory.state == "there" and _opened(path):
@@ -211,12 +212,10 @@ def make_shared(event: "Event", folder: Path, outcome: DirectoriesMade, *, dry: 
 
 
 def _opened(path: Path) -> bool:
-    """Let others into the shared directory of this account that lets nobody in; return whether that was needed.
-
-    One that lets a group in stays closed to others: that may be on purpose.
-    """
+    """Open this account's shared directory to others if nobody else can enter it; return whether that was needed."""
     status = path.lstat()
     mode, through = stat.S_IMODE(status.st_mode), 0o005
+    # a directory that is open to a group may be closed to others on purpose
     group_too = mode & 0o050 == 0o050
     if group_too or mode & through == through or status.st_uid != os.geteuid() or not stat.S_ISDIR(status.st_mode):
         return False
@@ -225,12 +224,15 @@ def _opened(path: Path) -> bool:
 
 
 def owner_of(folder: Path) -> int:
-    """Return who an event's directories belong to: who owns hackathon.yaml; for root who called sudo; else who asks."""
+    """Return the owner of an event's directories: the owner of hackathon.yaml; for root, who called sudo.
+
+    Else the user.
+    """
     from hackathon.config.load import EVENT_FILE
 
     try:
         owner = (folder / EVENT_FILE).lstat().st_uid
-        # who owns a folder puts any file there: one of root's in an organiser's folder is not root's word
+        # a folder's owner can put any file there, so a file of root's in an organiser's folder does not speak for root
         return folder.stat().st_uid if owner == 0 else owner
     except OSError:
         sudo = os.environ.get("SUDO_UID", "")
@@ -238,7 +240,7 @@ def owner_of(folder: Path) -> int:
 
 
 def _look(plan: WantedDirectory) -> Made:
-    """Return what would become of a directory."""
+    """Return the expected outcome for a directory."""
     try:
         status = plan.path.lstat()
     except FileNotFoundError:
@@ -266,7 +268,7 @@ def _make(plan: WantedDirectory, base: Path, owner: int) -> Made:
                 directory.state = "made"
             except FileExistsError:
                 pass
-            # what was put in its place meanwhile is not changed: a link is not opened, only the opened one is changed
+            # only the opened directory is changed, never a link or another directory that replaced it meanwhile
             descriptor = os.open(plan.path.name, OPEN_FOLDER, dir_fd=parent)
     except OSError as error:
         looked = _look(plan)
@@ -276,7 +278,7 @@ def _make(plan: WantedDirectory, base: Path, owner: int) -> Made:
     try:
         status = os.fstat(descriptor)
         if directory.state == "made" and status.st_uid == os.geteuid():
-            # root makes it for the organiser; otherwise it is already the organiser's
+            # root creates it for the organiser; another account is the organiser already
             if os.geteuid() == 0:
                 os.fchown(descriptor, plan.owner, -1)
         else:
@@ -300,13 +302,13 @@ def _make(plan: WantedDirectory, base: Path, owner: int) -> Made:
 
 
 def _mend(plan: WantedDirectory, descriptor: int, directory: Made) -> None:
-    """Give a directory its group, mode and lists, as far as this account may."""
+    """Set a directory's group, mode and lists, as far as this account may."""
     if plan.group is not None and os.fstat(descriptor).st_gid != plan.group:
         try:
             os.fchown(descriptor, -1, plan.group)
         except PermissionError:
-            pass  # this account is not in the group: it becomes a command
-    # after the owner and the group, since changing those takes the setgid bit away
+            pass  # this account is not in the group, so an administrator gets the command
+    # after the owner and the group, because changing those clears the setgid bit
     state = os.fstat(descriptor)
     if stat.S_IMODE(state.st_mode) != _mode_now(plan, state.st_gid):
         os.fchmod(descriptor, _mode_now(plan, state.st_gid))
@@ -324,17 +326,17 @@ def _mend(plan: WantedDirectory, descriptor: int, directory: Made) -> None:
 
 
 def _mode_now(plan: WantedDirectory, group: int) -> int:
-    """Return the mode that a directory may have before it belongs to its group: the wrong group gets nothing."""
+    """Return the mode for a directory until it belongs to its group; the wrong group gets no permission."""
     wrong = plan.what == "team" and group != plan.group
     return (plan.mode & ~0o2070) if wrong else plan.mode
 
 
 def _list_now(plan: WantedDirectory) -> Acl | None:
-    """Return the list that a directory should have.
+    """Return the access control list that a directory should have.
 
-    A team's group is named in it, also once the directory belongs to the group: so there is nothing left to mend for an
-    account outside of the group, which would take the setgid bit away by it (posix_acl_update_mode in Linux), and what
-    members make lets their team in, whatever group it belongs to.
+    It names the team's group even when the directory belongs to it. An account outside the group then has nothing to
+    repair, which would clear the setgid bit (posix_acl_update_mode in Linux). Files of members are open to their team,
+    whatever group they belong to.
     """
     if plan.what != "team":
         return plan.acl
@@ -343,9 +345,9 @@ def _list_now(plan: WantedDirectory) -> Acl | None:
 
 
 def _differs(plan: WantedDirectory, status: os.stat_result, path: Path | int) -> bool:
-    """Return whether a directory's group, mode or list is another than it can be by now."""
+    """Return whether a directory's group, mode or list differs from the best that is possible now."""
     if plan.what == "event":
-        return False  # a directory on the way to teams' folders stays as the organiser has made it
+        return False  # a directory above the teams' folders keeps the organiser's mode
     acl = _list_now(plan)
     group_differs = plan.group is not None and status.st_gid != plan.group
     if acl is None:
@@ -355,7 +357,7 @@ def _differs(plan: WantedDirectory, status: os.stat_result, path: Path | int) ->
 
 
 def _not_ours(plan: WantedDirectory, status: os.stat_result) -> str:
-    """Return why a directory that is there is left alone; empty when it may be mended."""
+    """Return why an existing directory is not changed; empty if it may be repaired."""
     if not stat.S_ISDIR(status.st_mode):
         return message("event.no_folder")
     if status.st_uid != plan.owner or os.geteuid() not in (0, status.st_uid):
@@ -364,7 +366,7 @@ def _not_ours(plan: WantedDirectory, status: os.stat_result) -> str:
 
 
 def _commands(plan: WantedDirectory, status: os.stat_result | None) -> list[list[str]]:
-    """Return what an administrator has to do for a directory: `status` None means that it will be made by us."""
+    """Return an administrator's commands for a directory; `status` None means that this process will create it."""
     if plan.group is None or os.geteuid() == 0:
         return []
     if status is None and plan.group in os.getgroups():
@@ -374,7 +376,7 @@ def _commands(plan: WantedDirectory, status: os.stat_result | None) -> list[list
     if status is None or status.st_gid != plan.group:
         lines.append(["chgrp", "-h", "--", group_name(plan.group), path])
     if status is None or lines or plan.mode & ~status.st_mode & stat.S_ISGID:
-        # chmod follows links: what somebody has put in the folder's place until root runs this is left alone
+        # chmod follows links, so `find` skips whatever replaced the folder before root runs this
         search = ["find", path, "-maxdepth", "0", "-type", "d", "-user", user_name(plan.owner)]
         lines.append([*search, "-exec", "chmod", f"{plan.mode:o}", "--", "{}", ";"])
     return lines

@@ -1,4 +1,4 @@
-"""Write an event's hackathon.yaml with comments, and add teams to one that people have edited since."""
+"""Write an event's hackathon.yaml with comments, and add teams to a file that people have edited."""
 
 import json
 import re
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event, Team
 
 _EMPTY_LIST = re.compile(r"([^:#]*:)\s*\[\s*\](\s*|\s+#.*)")
-"""A list without items on one line: its key, and what people wrote behind."""
+"""An empty list on one line: its key, and the text after it."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is known of an event before its file is written."""
+    """The facts about an event before its file is written."""
 
     title: str
     dates: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Draft:
 
 
 def event_text(draft: Draft) -> str:
-    """Return a commented hackathon.yaml; comments are in the current language."""
+    """Return a hackathon.yaml with comments in the current language."""
     lines = [*_comment("file"), f"title: {scalar(draft.title)}"]
     day = draft.dates[0] if draft.dates else "2019-01-24"
     if draft.dates:
@@ -41,7 +41,7 @@ def event_text(draft: Draft) -> str:
     else:
         lines += [*_comment("dates"), f"# dates: [{day}]"]
     lines.append(f"place: {scalar(draft.place)}" if draft.place else f'# place: ""   # {_word("place")}')
-    # the first language has the plain names of the published pages: that of who makes the event
+    # published pages in the first language have the plain names, so the organiser's language comes first
     codes = ", ".join(dict.fromkeys((language(), *LANGUAGES)))
     lines.append(f"languages: [{codes}]   # {_word('languages')}")
     lines += [f"# hosts: []   # {_word('hosts')}", "", *_comment("clusters")]
@@ -98,7 +98,7 @@ def tutor_lines(user: str, indent: str = "") -> list[str]:
 
 
 def checked(text: str, path: Path) -> "Event":
-    """Return the event in a text. Raises ConfigError with every problem; `path` names it there."""
+    """Return the event in a text. Raises ConfigError with every problem; messages name `path`."""
     from hackathon.config.event import Event
     from hackathon.config.validate import validate
     from hackathon.config.yaml import parse_yaml
@@ -110,10 +110,10 @@ def checked(text: str, path: Path) -> "Event":
 
 
 def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, list[str]]:
-    """Return a hackathon.yaml with the teams added that it lacks, and the names of those; nothing else changes.
+    """Return a hackathon.yaml with its missing teams added, and their names; nothing else changes.
 
-    Tutors of added teams whom the event does not know are added too. Raises RequestError when the file is written so
-    that lines cannot be added (lists in brackets), ConfigError when it is wrong before or after.
+    Tutors of added teams who are missing in the event are added too. Raises RequestError if lines cannot be added
+    because of the file's style (lists in brackets), ConfigError if the file is invalid before or after.
     """
     before = checked(text, path)
     existing = {team.name for team in before.teams}
@@ -134,7 +134,10 @@ def with_teams(text: str, path: Path, teams: Sequence["Team"]) -> tuple[str, lis
 
 
 def left_as_written(text: str, path: Path, teams: Sequence["Team"]) -> list[str]:
-    """Return the teams of a table of which a hackathon.yaml has other people or another group, and keeps those."""
+    """Return the teams of a table for which hackathon.yaml has other people or another group.
+
+    The file's entries stay.
+    """
     written = {team.name: team for team in checked(text, path).teams}
     return [team.name for team in teams if team.name in written and _tells_more(team, written[team.name])]
 
@@ -149,7 +152,7 @@ def _tells_more(team: "Team", written: "Team") -> bool:
 
 
 def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -> str:
-    """Return a text with items added at the end of a list at its top, which is made when there is none."""
+    """Return a text with items added to the end of a top-level list, which is created if missing."""
     from hackathon.config.yaml import parse_yaml
 
     document = parse_yaml(text.encode("utf-8", "surrogateescape"), path)
@@ -179,7 +182,7 @@ def _inserted(text: str, path: Path, key: str, items: Sequence[Sequence[str]]) -
 
 
 def scalar(text: str) -> str:
-    """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
+    """Return a text as a YAML 1.2 scalar: plain if it is unambiguous, otherwise as JSON, which is valid YAML."""
     bare = text.isascii() and text[:1].isalpha() and all(character.isalnum() or character in "-_" for character in text)
     return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 

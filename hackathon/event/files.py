@@ -1,4 +1,4 @@
-"""Put an event's hackathon.yaml in its place: never over another, and whole or not at all."""
+"""Write an event's hackathon.yaml atomically, and never over another file."""
 
 import contextlib
 import os
@@ -19,21 +19,21 @@ OPEN_MODE = 0o755
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text; bytes that are no UTF-8 are kept. Raises ConfigError: missing, unreadable, too large."""
+    """Return a file's text; bytes that are not UTF-8 are kept. Raises ConfigError: missing, unreadable, too large."""
     return read_bounded(path).decode("utf-8", "surrogateescape")
 
 
 def drafted(draft: Draft) -> tuple[str, list[str]]:
-    """Return a new hackathon.yaml and the names of its teams, at least one word. Raises ConfigError."""
+    """Return a new hackathon.yaml and the names of its teams ([""] without teams). Raises ConfigError."""
     text = event_text(draft)
     checked(text, Path("hackathon.yaml"))
     return text, [team.name for team in draft.teams] or [""]
 
 
 def copied(source: Path, table: "ParticipantTable | None") -> tuple[str, list[str]]:
-    """Return the hackathon.yaml in a file, with a table's teams added, and the names of all teams, at least one word.
+    """Return the hackathon.yaml in a file with a table's teams added, and the names of all teams ([""] without teams).
 
-    Raises ConfigError when it is wrong.
+    Raises ConfigError if it is invalid.
     """
     text = read_text(source)
     if table is not None:
@@ -42,17 +42,17 @@ def copied(source: Path, table: "ParticipantTable | None") -> tuple[str, list[st
 
 
 def added(path: Path, table: "ParticipantTable | None") -> tuple[str, list[str]]:
-    """Return the hackathon.yaml that is there with the teams of a table that it lacks, and the names of those."""
+    """Return the existing hackathon.yaml with the table's missing teams added, and the names of those."""
     text = read_text(path)
     checked(text, path)
     return with_teams(text, path, table.teams) if table is not None else (text, [])
 
 
 def write_event(path: Path, text: str, owner: int) -> None:
-    """Write hackathon.yaml: new, or in place of the one with fewer teams that belongs to the same user.
+    """Write hackathon.yaml: a new file, or in place of the same user's file with fewer teams.
 
-    Raises RequestError when somebody else owns it or has written one meanwhile, or it is a link; HackathonError when it
-    cannot be written.
+    Raises RequestError if another user owns the file or has written one meanwhile, or if it is a link; HackathonError
+    if it cannot be written.
     """
     from hackathon.access.publish import publish
 
@@ -81,7 +81,7 @@ def write_event(path: Path, text: str, owner: int) -> None:
 
 
 def _replace(path: Path, raw: bytes, before: os.stat_result) -> None:
-    """Write a file in the place of another, with its owner and mode; nothing but the new file is changed."""
+    """Replace a file, keeping its owner and mode; nothing but the new file is changed."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     hidden = f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}.tmp"
     try:

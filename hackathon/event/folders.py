@@ -1,4 +1,4 @@
-"""What is wrong with the directories of an event: who cannot read or write what they need, and who could more."""
+"""Check the directories of an event: who lacks access, and who has too much."""
 
 import contextlib
 import os
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from hackathon.event.check_report import Checker
 
 OTHERS_LOOKED_AT = 400
-"""Accounts of other teams that are tried on each team's folder at most."""
+"""The most accounts of other teams that are checked for each team's folder."""
 
 
 def look(checker: "Checker", register: "Known") -> None:
-    """Note what is wrong with the event's file, its board, its surveys and the teams' folders."""
+    """Note the troubles of the event's file, its board, its surveys and the teams' folders."""
     event = checker.event
     tutors = register.of(
         [*(tutor.user for tutor in event.tutors), *(user for team in event.teams for user in team.tutors)]
@@ -92,7 +92,7 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
             status = path.lstat()
         except FileNotFoundError:
             if not team.members:
-                continue  # that is told already
+                continue  # reported already
             inside = path.is_relative_to(checker.folder)
             checker.add(
                 "warning",
@@ -121,7 +121,7 @@ def _team(checker: "Checker", index: int, team: "Team", register: "Known", tutor
 
 
 def _strays(checker: "Checker") -> None:
-    """Note folders that were made for teams which hackathon.yaml no longer has: renamed, or taken out."""
+    """Note folders of teams that hackathon.yaml no longer has, because they were renamed or removed."""
     from hackathon.config.event import team_folders
 
     teams_own = [path for team in checker.event.teams for path in team_folders(team, checker.folder)]
@@ -135,7 +135,7 @@ def _strays(checker: "Checker") -> None:
 
 
 def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
-    """Note projects of a team whose runs a tutor who may read the folder cannot read."""
+    """Note projects of a team with runs that a tutor cannot read although the tutor may read the folder."""
     try:
         if readable(folder, tutor.uid, tutor.groups) is not None:
             return
@@ -158,7 +158,7 @@ def _runs(checker: "Checker", folder: Path, tutor: Account, team: str) -> None:
 def _let_in(
     checker: "Checker", path: Path, people: Sequence[Account], also: int, level: str, identifier: str, team: str
 ) -> None:
-    """Note who cannot read (and write, with `also`) a path, by the directory that is in the way."""
+    """Note who cannot read (and write, with `also`) a path, grouped by the directory that denies access."""
     closed: dict[Path, list[str]] = {}
     for user in dict.fromkeys(people):
         try:
@@ -178,7 +178,7 @@ def _let_in(
 
 
 def _opening(path: Path, users: Sequence[str], letters: str) -> str:
-    """Return the command by which the owner of a path lets users in: one by one, or all where it is only passed."""
+    """Return the command with which a path's owner gives users access; if they only pass through, everybody."""
     if letters == "x" or shutil.which("setfacl") is None:
         return f"chmod o+{letters.replace('w', '')} {_quoted(path)}"
     return f"setfacl -m {','.join(f'u:{user}:{letters}' for user in users)} {_quoted(path)}"

@@ -1,4 +1,4 @@
-"""Kinds of participants: which there are, in which order, and how they are called."""
+"""The kinds of participants, their order and their labels."""
 
 import functools
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ OTHER_WORDS = {
     "staff": ("faculty", "教員", "職員", "教職員", "研究員"),
     "company": ("industry", "会社", "民間企業"),
 }
-"""What tables of participants call the kinds, beside their ids and labels."""
+"""Further words for the kinds in tables of participants, besides their ids and labels."""
 
 
 def kinds_of(event: "Event") -> list[str]:
-    """Return the kinds that an event knows, in the order of tables: the known ones, then its own."""
+    """Return an event's kinds in the order of tables: the built-in kinds, then its own."""
     return [*KINDS, *(kind for kind in event.kinds if kind not in KINDS)]
 
 
 def kind_label(event: "Event", kind: str) -> str:
-    """Return what a kind is called in the current language; an empty kind is `not told`."""
+    """Return a kind's label in the current language; an empty kind is `not told`."""
     if kind in event.kinds:
         return localized(event.kinds[kind], kind)
     if not kind:
@@ -36,7 +36,7 @@ def kind_label(event: "Event", kind: str) -> str:
 
 
 def kind_named(event: "Event | None", text: str) -> str | None:
-    """Return the kind that a person means by a word: its id or its label in any language; None for another word."""
+    """Return the kind for a word: its id or its label in any language; None for another word."""
     words = dict(_known_words())
     for kind, label in (event.kinds if event is not None else {}).items():
         texts = [label.get(code, "") for code in LANGUAGES] if isinstance(label, dict) else [label]  # type: ignore[call-overload]
@@ -46,7 +46,7 @@ def kind_named(event: "Event | None", text: str) -> str | None:
 
 @functools.cache
 def _known_words() -> Mapping[str, str]:
-    """Return the words for the kinds that every event knows."""
+    """Return the words for the built-in kinds."""
     words: dict[str, str] = {}
     for kind in KINDS:
         labels = lookup(f"event.kind_{kind}") or ()

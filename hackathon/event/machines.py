@@ -1,4 +1,4 @@
-"""What is wrong with the clusters of an event: profiles, queues, reservations, budgets."""
+"""Check the clusters of an event: profiles, queues, reservations, budgets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def look(checker: "Checker", *, live: bool) -> None:
-    """Note what is wrong; with `live` the scheduler of each cluster is asked about its queues, once."""
+    """Note the troubles; with `live`, the scheduler of each cluster is asked about its queues, once."""
     from hackathon.schedulers.profiles import load_cluster
 
     event = checker.event
@@ -52,7 +52,7 @@ def _queue(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluste
 
 
 def _budget(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster") -> None:
-    """Note a budget that nothing can ever be counted against, and one that says nothing."""
+    """Note a budget in a unit that the cluster does not count, and an empty budget."""
     budget = used.budget
     if budget is None:
         return
@@ -87,7 +87,7 @@ def _ask(checker: "Checker", name: str, used: "EventCluster", cluster: "Cluster"
 
 
 def wants_group(checker: "Checker") -> str:
-    """Return a cluster of the event whose scheduler needs a group that pays; empty when none does."""
+    """Return a cluster of the event whose scheduler requires a group to charge; empty if none does."""
     from hackathon.schedulers.profiles import dialect_of, load_cluster
 
     for name in checker.event.clusters:

@@ -1,4 +1,4 @@
-"""How many applied, were chosen and took part, of which kinds the people were, and which tutors know what."""
+"""Count the teams that applied, were chosen and took part, and the kinds of people; find tutors by topic."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Participation:
-    """The counts that a report tells."""
+    """The counts for a report."""
 
     applied: int | None
-    """Teams that applied; None where that is not told."""
+    """Teams that applied; None if the number is not configured."""
     chosen: int
     """Teams that were chosen."""
     took_part: int
-    """Teams that came."""
+    """Teams that took part."""
     people: int
-    """Members of the teams that came."""
+    """Members of the teams that took part."""
     kinds: tuple[tuple[str, int], ...]
-    """(kind, people) in the order of tables, without those of nobody; people without a kind last, as ``."""
+    """(kind, people) in the order of tables, without empty kinds; people without a kind last, as ``."""
 
 
 def participation(event: "Event") -> Participation:
@@ -42,6 +42,6 @@ def participation(event: "Event") -> Participation:
 
 
 def who_knows(event: "Event", word: str) -> "list[Tutor]":
-    """Return the tutors who know about something; upper case, full-width letters and parts of words count alike."""
+    """Return the tutors for a topic; case, full-width characters and partial words do not matter."""
     needle = unspaced(word)
     return [tutor for tutor in event.tutors if needle and any(needle in unspaced(topic) for topic in tutor.knows)]

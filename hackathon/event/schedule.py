@@ -1,4 +1,4 @@
-"""The schedule by days: what happens when, what is on now, and which items overlap."""
+"""The schedule by days: the items, which of them are on now, and which overlap."""
 
 import time
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class Slot:
     title: str
     """In the current language."""
     start: str
-    """09:30; empty for an item without a time. After midnight the hours go on: 25:30."""
+    """09:30; empty for an item without a time. Hours continue after midnight: 25:30."""
     end: str
     """10:00; empty for an item without an end."""
     index: int
-    """Its place in `schedule` of hackathon.yaml, from 0."""
+    """Its index in `schedule` of hackathon.yaml, from 0."""
     day: str
     """2019-01-24."""
 
@@ -41,7 +41,7 @@ class Slot:
 
     @property
     def time(self) -> str:
-        """When it is, as the 2019 table says it: `09:30–10:00`, `17:15–`, `(no time)`."""
+        """Its time in the style of the 2019 table: `09:30–10:00`, `17:15–`, `(no time)`."""
         return f"{self.start}–{self.end}" if self.start else message("event.no_time")
 
 
@@ -54,7 +54,7 @@ class Day:
     weekday: str
     """Thu, in Japanese 木."""
     slots: tuple[Slot, ...]
-    """In order of time; an item without a time stays behind the one that it was written behind."""
+    """By time; an item without a time stays after the one that precedes it in the file."""
 
 
 def days(event: "Event") -> list[Day]:
@@ -66,7 +66,7 @@ def days(event: "Event") -> list[Day]:
 
 
 def weekday(date: str) -> str:
-    """Return a date's day of the week in the current language, short."""
+    """Return a date's abbreviated day of the week in the current language."""
     import calendar
 
     day = date_of(date)
@@ -79,9 +79,9 @@ def date_text(date: str) -> str:
 
 
 def overlaps(event: "Event") -> list[tuple[Slot, Slot]]:
-    """Return pairs of items that are on at the same time; the first one begins no later than the second.
+    """Return pairs of items at the same time; the first one begins no later than the second.
 
-    An item without an end takes no time of its own: it overlaps only what it begins in the midst of.
+    An item without an end has no length: it overlaps only an item during which it begins.
     """
     timed: list[tuple[int, int, Slot]] = []
     for day in days(event):
@@ -105,7 +105,7 @@ def overlaps(event: "Event") -> list[tuple[Slot, Slot]]:
 
 @dataclass(frozen=True)
 class Now:
-    """What happens at a moment."""
+    """The part of the schedule at a moment."""
 
     on: tuple[Slot, ...]
     """Items that are on."""
@@ -114,10 +114,12 @@ class Now:
     wait: int | None
     """Minutes until it begins."""
     phase: str
-    """`before`, `running` or `over`; empty for an event without any day. It runs from the beginning of its first day
-    until midnight after its last, or until its last item has ended."""
+    """`before`, `running` or `over`; empty for an event without any day.
+
+    An event lasts from the beginning of its first day until midnight after its last, or until its last item has ended.
+    """
     days: int
-    """Days from today until its first one; 0 once that has come."""
+    """Days from today until the first one; 0 from then on."""
 
     @property
     def running(self) -> bool:
@@ -126,7 +128,7 @@ class Now:
 
 
 def now(event: "Event", moment: float | None = None) -> Now:
-    """Return what is on at a moment (seconds since 1970, default now), by this machine's clock and time zone.
+    """Return the items at a moment (seconds since 1970, default now), by this machine's clock and time zone.
 
     An item without an end is on until the next one begins, at the longest until midnight.
     """
@@ -171,7 +173,7 @@ def _slot(item: "Item", index: int) -> Slot:
 
 
 def _ordered(slots: list[Slot]) -> list[Slot]:
-    """Return items by their beginning; one without a time goes with the timed one before it."""
+    """Return items by their beginning; one without a time stays with the timed one before it."""
     keys: list[int] = []
     for slot in slots:
         keys.append(slot.begins if slot.begins is not None else keys[-1] if keys else -1)
@@ -179,7 +181,7 @@ def _ordered(slots: list[Slot]) -> list[Slot]:
 
 
 def _ordinal(date: str) -> int:
-    """Return a date as a count of days; 0 for none."""
+    """Return a date as a count of days; 0 for an invalid date."""
     import datetime
 
     day = date_of(date)

@@ -1,4 +1,4 @@
-"""Read teams from a table: a CSV of one line a person, or of one line a team with its members side by side."""
+"""Read teams from a CSV with one line per person, or with one line per team and its members side by side."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ COLUMNS = {
     "project": ("課題", "課題名", "プロジェクト", "テーマ"),
     "group": ("グループ", "グループ名", "プロジェクトコード"),
 }
-"""Columns, and what else they are called; `team` is needed, the rest may be left out."""
+"""Columns and their other names; `team` is required, the others are optional."""
 OF_MEMBERS = ("user", "kind", "name")
 """Columns that a form repeats with a number for each member: `member 2 name`, `氏名（2人目）`."""
 _MEMBER_WORDS = re.compile(r"members?|participants?|persons?|メンバー?|参加者|参加メンバー|人目|名目|番目|第|no\.?|の")
@@ -35,19 +35,19 @@ _SEVERAL = re.compile(r"[;,、；，\s]+")
 
 @dataclass(frozen=True)
 class ParticipantTable:
-    """What a table says."""
+    """The content of a table."""
 
     teams: tuple[Team, ...]
     """In the order in which they appear."""
     encoding: str
     ignored: tuple[str, ...] = ()
-    """Columns that mean nothing here."""
+    """Columns without a meaning here."""
 
 
 def read_table(path: Path, event: Event | None = None) -> ParticipantTable:
-    """Return the teams of a CSV in UTF-8 (with or without a mark) or cp932, separated by commas, semicolons or tabs.
+    """Return the teams of a CSV in UTF-8 (with or without a BOM) or cp932, separated by commas, semicolons or tabs.
 
-    Kinds may be written by their labels in any language, `event` gives further ones. Raises ConfigError with every
+    A kind may be written as its label in any language; `event` adds further kinds. Raises ConfigError with every
     problem, each with line and column.
     """
     text, encoding = _decoded(path)
@@ -69,7 +69,7 @@ def _decoded(path: Path) -> tuple[str, str]:
         except UnicodeDecodeError as error:
             at = at or error.start
             continue
-        # Python takes the bytes A0, FD, FE, FF, which are no cp932, for private characters
+        # Python maps the bytes A0, FD, FE and FF, which are invalid in cp932, to private characters
         if encoding != "cp932" or not any("\uf8f0" <= letter <= "\uf8f3" for letter in text):
             return text, "utf-8" if encoding == "utf-8-sig" else encoding
     raise ConfigError([Problem("event.table_encoding", path, raw[:at].count(b"\n") + 1)])
@@ -89,7 +89,7 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def read(self, text: str) -> None:
-        """Take a table."""
+        """Read a table."""
         first = next((line for line in text.splitlines() if line.strip()), "")
         separator = max(",;\t", key=first.count)
         rows = self._rows(text, separator)
@@ -178,7 +178,7 @@ class _Reader:
                 self._note("event.table_no_user", line, "user")
             return None
         if not user:
-            pass  # planned before the accounts are given out
+            pass  # planned before the accounts exist
         elif any(letter in user for letter in " /:,"):
             self._note("config.user_name", line, "user", name=shown(user))
         elif user in self._lines:
@@ -200,7 +200,7 @@ class _Reader:
 
 
 def member_column(name: str) -> tuple[int, str] | None:
-    """Return (number of the member, column) of a head such as `member 2 name`; None for one of another kind."""
+    """Return (number of the member, column) of a header such as `member 2 name`; None for another header."""
     text = plain(name)
     number = _NUMBER.search(text)
     first = _FIRST.search(text)
@@ -215,7 +215,7 @@ def member_column(name: str) -> tuple[int, str] | None:
 
 
 def _cell(text: str) -> str:
-    """Return a cell as one line without control characters; a quote that a spreadsheet wants before = + - @ goes."""
+    """Return a cell as one line without control characters, without the quote that protects = + - @ in spreadsheets."""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     line = unicodedata.normalize("NFC", line)
     return line[1:] if line[:1] == "'" and line[1:2] in tuple("=+-@") else line

@@ -74,7 +74,6 @@ SOURCE = ENGLISH | {
 UNREAD = [
     "access",
     "cli",
-    "event",
     "index",
     "readiness",
     "survey",
