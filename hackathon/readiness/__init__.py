@@ -1,1 +1,1 @@
-"""Whether a team is ready for its event: what is looked at, the small job, and how claims are looked at again."""
+"""Whether a team is ready for its event: the checks, the small job, and how claims are verified."""

@@ -1,4 +1,4 @@
-"""The points of a checklist that a look at the account, the environment, the data and one small job decides."""
+"""The points of a checklist, decided by the account, the environment, the data and one small job."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ from hackathon.text.told import Told, tell
 from hackathon.text.units import format_size
 
 SHOWN = 6
-"""Packages, groups or files that one line names."""
+"""The most packages, groups or files that one line lists."""
 
 
 def items(situation: Situation) -> list[ChecklistItem]:
@@ -127,7 +127,7 @@ def _data(situation: Situation) -> ChecklistItem:
 
 
 def _sizes(name: str, folder: Path) -> list[tuple[str, str]]:
-    """Return what is wrong with a large data set by the sizes of its files alone, as `data.problems` does."""
+    """Return the problems of a large data set that its file sizes alone show, in the format of `data.problems`."""
     from hackathon.jobs.data import record_of
 
     record = record_of(folder, name)

@@ -1,11 +1,11 @@
-"""Checklists of `hackathon ready`: posted by members, collated by team, and looked at again by whoever collates them.
+"""Checklists of `hackathon ready`: posted by members, collected by team, and verified by the reader's account.
 
-The owner of a checklist's file is who says it: nobody can speak for another. The newest of each account counts.
+The owner of a checklist's file is its author, so nobody can post for somebody else. The newest of each account counts.
 
 For `event check` and pages:
-    found = collected(board, event)           team's name → TeamReadiness, in the order of hackathon.yaml
-    head, rows = table(found)                 for `cli.show.echo_table`; `words=True` without ✓ and ✗; `legend()` below
-    for team, line in lacking(found): …       what a team still has to do, and claims that are not so
+    teams = collected(board, event)            team's name → TeamReadiness, in the order of hackathon.yaml
+    head, rows = table(teams)                  for `cli.show.echo_table`; `words=True` without ✓ and ✗; `legend()` below
+    for team, line in lacking(teams): …        the points that a team still has to do, and false claims
 """
 
 import time
@@ -31,28 +31,30 @@ if TYPE_CHECKING:
 
 NOBODY = "nobody"
 STATES = (CONFIRMED, TOLD, UNKNOWN, NO, REFUTED, NOBODY)
-"""What becomes of a point, the best first: looked at again and so; told, not to be seen from here; could not be looked
-at; not done; claimed and not so; nobody posted a checklist."""
+"""States of a point, the best first: verified; claimed, but not visible from here; not checkable; not done.
+
+Disproved; no member posted a checklist.
+"""
 DONE = frozenset({CONFIRMED, TOLD})
 MARKS = {CONFIRMED: "✓", TOLD: "(✓)", UNKNOWN: "?", NO: "✗", REFUTED: "✗!", NOBODY: "–"}
 
 
 @dataclass(frozen=True)
 class ChecklistPoint:
-    """One point of a team's checklist, as it stands."""
+    """One point of a team's checklist, with its state."""
 
     name: str
     """One of NAMES."""
     state: str
     """One of STATES."""
     user: str = ""
-    """The account that says it; of `nobody` the member who is waited for, or empty."""
+    """The account that claims it; for `nobody`, the member whose checklist is missing, or empty."""
     time: float = 0.0
     """When the checklist was posted, in seconds since 1970."""
     evidence: str = ""
-    """As it was posted, in the current language where it was posted in that."""
+    """As it was posted; in the current language if possible."""
     why: str = ""
-    """Why it is not confirmed, in the current language."""
+    """Why it is not verified, in the current language."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,9 @@ class TeamReadiness:
 
     team: str
     points: dict[str, ChecklistPoint]
-    """Of each of NAMES the best that a member has; of `account` the worst, for everybody has to log in."""
+    """The members' best state of each of NAMES; for `account` the worst, because everybody has to log in."""
     members: dict[str, tuple[ChecklistPoint, ...]]
-    """Account → the points of its newest checklist, in the order of hackathon.yaml; empty for who posted none."""
+    """Account → the points of its newest checklist, in the order of hackathon.yaml; empty without a checklist."""
 
     @property
     def ready(self) -> bool:
@@ -72,11 +74,11 @@ class TeamReadiness:
 
     @property
     def refuted(self) -> list[ChecklistPoint]:
-        """Claims that are not so, of all members."""
+        """Disproved claims of all members."""
         return [point for points in self.members.values() for point in points if point.state == REFUTED]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the readiness as JSON values."""
         members = {user: [asdict(point) for point in points] for user, points in self.members.items()}
         points = [asdict(point) for point in self.points.values()]
         return {"team": self.team, "ready": self.ready, "points": points, "members": members}
@@ -99,7 +101,7 @@ def post(board: Board, situation: Situation, items: Sequence[ChecklistItem]) -> 
 
 
 def _plain(sentence: Told) -> Told:
-    """Return a message whose values are lines, as a file has them."""
+    """Return a message whose values are single lines, as a file stores them."""
     return Told(sentence.id, {name: clean_line(str(value)) for name, value in sentence.values.items()})
 
 
@@ -108,15 +110,14 @@ def _fact(value: str | float | bool) -> str | float | bool:
 
 
 def collected(board: Board, event: "Event", now: float | None = None) -> dict[str, TeamReadiness]:
-    """Return how ready each team of an event is: the newest checklist of each member, looked at again from here.
+    """Return how ready each team of an event is: the newest checklist of each member, verified from this account.
 
-    A point is `confirmed` when the run that it names is there, belongs to the team, succeeded and shows the same
-    number; `told` when that cannot be seen from this account; `refuted` when it is not so. A checklist of somebody who
-    is in no team counts for none, whatever it says.
+    A point is `confirmed` if its run exists, belongs to the team, succeeded and shows the same number; `told` if this
+    account cannot see that; `refuted` if it is false. The checklist of a person without a team does not count.
     """
     moment = time.time() if now is None else now
     newest: dict[str, Owned] = {}
-    for owned in board.ready:  # the oldest first
+    for owned in board.ready:  # oldest first
         newest[board.people.account(owned.uid)] = owned
     return {team.name: _team(team, newest, board, moment) for team in event.teams}
 
@@ -153,7 +154,7 @@ def _point(name: str, members: Mapping[str, Sequence[ChecklistPoint]]) -> Checkl
 
 
 def table(teams: Mapping[str, TeamReadiness], *, words: bool = False) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of a table: a line for each team, a column for each point, and who posted when.
+    """Return the header and the rows of a table: a row for each team, a column for each point, and who posted when.
 
     `words`: for terminals without ✓ and ✗.
     """
@@ -176,12 +177,12 @@ def _mark(point: ChecklistPoint, words: bool) -> str:
 
 
 def legend(*, words: bool = False) -> str:
-    """Return one line that says what the marks mean."""
+    """Return one line that explains the marks."""
     return "" if words else ", ".join(f"{MARKS[state]} {message(f'ready.word_{state}')}" for state in STATES)
 
 
 def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
-    """Yield (team, sentence) for each point that a team has not done, and for each claim that is not so."""
+    """Yield (team, sentence) for each point that a team has not done, and for each false claim."""
     for readiness in teams.values():
         if not any(readiness.members.values()):
             yield readiness.team, message("ready.lacking_all")
@@ -204,11 +205,11 @@ def lacking(teams: Mapping[str, TeamReadiness]) -> Iterator[tuple[str, str]]:
 
 
 def event_readiness(event: "Event", folder: Path) -> dict[str, TeamReadiness]:
-    """Return how ready the teams are by what they posted with `hackathon ready`; empty without a board or teams."""
+    """Return how ready the teams are, by their posted checklists; empty without a board or teams."""
     if not event.shared:
         return {}
     try:
         board = read_board(open_place(folder / expanded(event.shared)), People(event))
     except HackathonError:
-        return {}  # that there is no board is among the troubles
+        return {}  # the missing board is among the troubles
     return collected(board, event)

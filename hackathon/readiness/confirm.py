@@ -1,6 +1,6 @@
-"""Look again at what a team's checklist claims, from another account: is the run there, whose is it, did it succeed?
+"""Verify a team's checklist from another account: does the run exist, whose is it, did it succeed?
 
-Everything here belongs to others, who may have written anything: files are read bounded and inside their folders.
+All files belong to others, who may have written anything, so reads are bounded and stay inside their folders.
 """
 
 import math
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 CONFIRMED, TOLD, REFUTED, NO, UNKNOWN = "confirmed", "told", "refuted", "no", "unknown"
 MOST_LOGS = 256 << 20
-"""Bytes of logs and metrics of one run that are read."""
+"""Bytes of one run's logs and metrics that are read."""
 SAME = 1e-6
-"""Relative difference of two values that are the same one."""
+"""Relative difference up to which two values are the same."""
 _FILES = ("request.json", "final.json", "client", "claim", "events", "logs", "metrics", "source", "env")
 
 
 class Unconfirmed(Exception):
-    """Why a claim is not confirmed: its state (told: cannot be seen from here; refuted: it is not so), and a text."""
+    """Why a claim is not confirmed: its state (told: not visible from here; refuted: false), and a text."""
 
     def __init__(self, state: str, key: str, **values: object) -> None:
         self.state = state
@@ -45,10 +45,10 @@ class Unconfirmed(Exception):
 
 @dataclass(frozen=True)
 class Claims:
-    """One account's checklist, and who may have made what it claims."""
+    """One account's checklist, and the accounts that may own its evidence."""
 
     folder: str
-    """The project's folder, as the checklist names it."""
+    """The project's folder in the checklist."""
     user: str
     """The account that owns the checklist."""
     team: "Team"
@@ -77,7 +77,7 @@ class Claims:
         except Unconfirmed as doubt:
             return doubt.state, doubt.text
         except (HackathonError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            # whatever a foreign file holds, the others' rows are made
+            # a foreign file can hold anything, and one failure must not stop the other rows
             return TOLD, clean_line(message("ready.why_unreadable", what=error))
         return CONFIRMED, ""
 
@@ -90,7 +90,7 @@ class Claims:
             return
         if "run" not in proof.facts:
             raise Unconfirmed(TOLD, "no_group", user=self.user, group=group)
-        run, _ = self._probe(proof)  # an account of the scheduler's: a job that ran under it shows that it may be used
+        run, _ = self._probe(proof)  # a group of the scheduler: a job that ran under it shows that it may be used
         if run.record().group != group:
             raise Unconfirmed(REFUTED, "other_group", run=run.id, group=group)
 
@@ -108,7 +108,7 @@ class Claims:
             raise Unconfirmed(TOLD, "only_told")
         run, _ = self._run(proof)
         if not run.record().probe:
-            return  # nothing is declared, and a good run found what it reads
+            return  # no data are declared, and a successful run found the data that it reads
         report, task = told_by(run.path), wanted_by(run.path)
         if report is None or not task.files:
             raise Unconfirmed(REFUTED, "silent", run=run.id)
@@ -145,7 +145,7 @@ class Claims:
             closed = closed_to(tutor, folder, ())
             if closed is not None:
                 raise Unconfirmed(REFUTED, "closed", user=tutor.user, path=closed)
-        # an organiser who is not root owns the teams' folders; then the team's is what it has made there
+        # an organiser who is not root owns the teams' folders, so what the team created in them counts
         owners = [path.stat().st_uid for path in (folder, folder / "runs") if path.exists()]
         if not self.members.keys() & set(owners):
             raise Unconfirmed(REFUTED, "other_owner", owner=self.people.account(folder.stat().st_uid), path=folder)
@@ -158,7 +158,7 @@ class Claims:
     def _project(self) -> Path:
         if not self.folder.startswith("/") or "\0" in self.folder:
             raise Unconfirmed(REFUTED, "no_folder")
-        if len(self.folder) >= LINE:  # it was cut
+        if len(self.folder) >= LINE:  # it was truncated
             raise Unconfirmed(TOLD, "only_told")
         return Path(self.folder)
 
@@ -175,7 +175,7 @@ class Claims:
         return record
 
     def _run(self, proof: Proof) -> tuple[RunDirectory, RunStatus]:
-        """Return a claimed run that is there, belongs to the team and succeeded. Raises Unconfirmed."""
+        """Return a claimed run that exists, belongs to the team and succeeded. Raises Unconfirmed."""
         name = proof.facts.get("run")
         if not isinstance(name, str) or not name or name.startswith(".") or Path(name).name != name:
             raise Unconfirmed(REFUTED, "no_run_named")
@@ -215,6 +215,6 @@ class Claims:
 
 
 def members_of(team: "Team") -> dict[int, str]:
-    """Return the accounts of a team's members by number; who has no account here is left out."""
+    """Return the accounts of a team's members by number, without members who have no account here."""
     accounts = ((account(user), user) for user in team.accounts)
     return {member.uid: user for member, user in accounts if member is not None}

@@ -1,8 +1,8 @@
-"""What `hackathon ready` runs in a small job: do the program's packages import, are the data seen from here?
+"""The program of the small job of `hackathon ready`: can packages be imported, are the data visible on this node?
 
     python hackathon_ready.py          in a folder with wanted.json; standard library, Python 3.6 or newer
 
-Prints one line `HACKATHON_READY {...}`: it says what was found and judges nothing. Ends with 0 when it could look.
+Prints one line `HACKATHON_READY {...}` with the facts and no verdict. Exits with 0 if all could be checked.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any
 
 MARK = "HACKATHON_READY "
 SAMPLE = 65536
-"""Bytes of the beginning and of the end of a file that its sample consists of."""
+"""Bytes from the beginning, and from the end, of a file that make up its sample."""
 
 
 def sample(path: str) -> "list[Any]":
@@ -33,7 +33,7 @@ def sample(path: str) -> "list[Any]":
 
 
 def seen(path: str) -> "list[Any] | dict[str, str]":
-    """Return `sample` of a file, {"error"} when it cannot be read here."""
+    """Return `sample` of a file, or {"error"} if it cannot be read here."""
     try:
         return sample(path)
     except OSError as error:
@@ -41,10 +41,10 @@ def seen(path: str) -> "list[Any] | dict[str, str]":
 
 
 def imported(name: str) -> "dict[str, str]":
-    """Return {"version"} of a module that can be imported, {"error"} of one that cannot."""
+    """Return {"version"} of a module that can be imported, or {"error"}."""
     try:
         module = importlib.import_module(name)
-    except BaseException as error:  # a module may end the program, or raise what it likes
+    except BaseException as error:  # a module may end the program or raise anything
         return {"error": f"{type(error).__name__}: {error}".split("\n")[0][:200]}
     return {"version": str(getattr(module, "__version__", "") or _distribution(name))[:80]}
 
@@ -54,12 +54,12 @@ def _distribution(name: str) -> str:
         from importlib import metadata
 
         return metadata.version(name)
-    except Exception:  # Python 3.7, or a distribution with another name than its module
+    except Exception:  # Python 3.7, or a distribution whose name differs from its module's
         return ""
 
 
 def _gpus() -> "int | None":
-    """Return how many GPUs the framework sees; None where none could tell."""
+    """Return how many GPUs the framework sees; None if no framework can tell."""
     torch = sys.modules.get("torch")
     try:
         return int(torch.cuda.device_count()) if torch is not None else None
@@ -68,7 +68,7 @@ def _gpus() -> "int | None":
 
 
 def main() -> None:
-    """Look, and print what was found."""
+    """Run the checks and print their results."""
     begin = time.monotonic()
     with Path("wanted.json").open(encoding="utf-8") as stream:
         task = json.load(stream)

@@ -1,4 +1,4 @@
-"""The small job of a checklist: one process, the project's own environment, queue and group; and what it said."""
+"""The small job of a checklist (one process, the project's own environment, queue and group) and its report."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hackathon.runs.submit import Outcomes
 
 LIMIT = 60.0
-"""Seconds in which the job must be over once it has begun."""
+"""Seconds after its start in which the job must end."""
 WALLTIME = 300
 WANTED, LOG = "wanted.json", "logs/rank-0.log"
 _READ = 1_000_000
@@ -31,23 +31,23 @@ _READ = 1_000_000
 
 @dataclass(frozen=True)
 class NodeReport:
-    """What the job said of the node it ran on; everything is cleaned, for anybody may have written the log."""
+    """The job's report about its node; all texts are cleaned, because anybody may have written the log."""
 
     python: str = ""
     host: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    """Package that was imported → version."""
+    """Package that could be imported → version."""
     failed: dict[str, str] = field(default_factory=dict)
     """Package that could not be imported → why."""
     files: dict[str, Any] = field(default_factory=dict)
-    """Path → [size, sample] as the node reads it, or {"error"}."""
+    """Path → [size, sample] as the node reads the file, or {"error"}."""
     gpus: int | None = None
 
 
 def submit_probe(sources: "Sources", task: ProbeTask, admit: "Admit") -> "Outcomes":
-    """Submit the job of a checklist: the project's own in all but its shape and its program.
+    """Submit the job of a checklist: the project's own job with another shape and program.
 
-    Raises RequestError when the cluster would not run it, what `admit` raises, and as `create` does.
+    Raises RequestError if the cluster would not run it, the errors of `admit`, and those of `create`.
     """
     from hackathon.jobs.resolve import resolve
     from hackathon.runs.campaign import plan, start
@@ -67,7 +67,7 @@ def submit_probe(sources: "Sources", task: ProbeTask, admit: "Admit") -> "Outcom
 
 
 def _probe_of(request: "Request", source: str) -> "Request":
-    """Return the request of the job, made of the project's own for one process."""
+    """Return the job's request: the project's own for one process."""
     return replace(
         request,
         name=PROBE_TAG,
@@ -75,7 +75,7 @@ def _probe_of(request: "Request", source: str) -> "Request":
         framework=None,
         command=(interpreter_of(request.command), PROBE_PROGRAM),
         parameters={},
-        # copying data to the node's own disk would take longer than the job may
+        # copying data to the node's own disk would take longer than the job's time limit
         variables={name: value for name, value in request.variables.items() if name != "HK_STAGE"},
         launcher="local",
         metric="seconds",
@@ -90,7 +90,7 @@ def _probe_of(request: "Request", source: str) -> "Request":
 
 
 def wanted_by(run: Path) -> ProbeTask:
-    """Return what a job was to look at, as it lies in its own source."""
+    """Return the job's task, from its own source folder."""
     value = files_of(run).json(f"source/{WANTED}", 16 * _READ)
     modules, files = value.get("modules"), value.get("files")
     return ProbeTask(
@@ -102,7 +102,7 @@ def wanted_by(run: Path) -> ProbeTask:
 
 
 def told_by(run: Path) -> NodeReport | None:
-    """Return what a job said at last, None when it said nothing that can be understood."""
+    """Return the job's last report; None if there is none that can be parsed."""
     tail = files_of(run).end(LOG, _READ)
     lines = (tail[0] if tail else b"").decode("utf-8", "replace").splitlines()
     for line in reversed(lines):
@@ -135,7 +135,7 @@ def _told(value: Mapping[str, Any]) -> NodeReport:
 
 
 def differing(task: ProbeTask, report: NodeReport) -> list[tuple[str, str]]:
-    """Return the files that a node does not see as the login node does, each with the reason in a word or two."""
+    """Return the files that differ between a node and the login node, each with a short reason."""
     differences = []
     for path, expected in task.files.items():
         sample = report.files.get(path)
@@ -146,7 +146,7 @@ def differing(task: ProbeTask, report: NodeReport) -> list[tuple[str, str]]:
 
 
 def seconds_of(begun: float | None, ended: float | None) -> float | None:
-    """Return the seconds between two moments, None when one is missing or the end comes first."""
+    """Return the seconds between two moments; None if one is missing or the end comes first."""
     if begun is None or ended is None or not math.isfinite(ended - begun):
         return None
     return max(0.0, ended - begun) if ended >= begun - 1 else None

@@ -1,4 +1,4 @@
-"""What a project's good runs prove: that its result is right, and how fast one process is."""
+"""Evidence in a project's successful runs: a correct result, and the speed of one process."""
 
 import math
 import shlex
@@ -18,14 +18,14 @@ from hackathon.text.messages import message
 from hackathon.text.told import Told, tell
 
 MOST_READ = 30
-"""Good runs whose numbers are read: logs can be long."""
+"""Successful runs whose numbers are read, because logs can be long."""
 NOT_TRAINING = frozenset({"preflight", "doctor"})
-"""Tags and recipes of jobs that train nothing."""
+"""Tags and recipes of jobs without a training."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a run's correctness check said; without a rule, the number that was read."""
+    """The result of a run's correctness check; without a rule, the number that was read."""
 
     metric: str
     value: float
@@ -41,11 +41,11 @@ class Rate:
     value: float
     unit: str
     gpus: int
-    """1, or 0 on a node without any."""
+    """1, or 0 on a node without GPUs."""
 
 
 def check_of(run: Path, record: RunRecord) -> CheckResult | None:
-    """Return what a successful run's check said, None when nothing could be read. Raises RequestError (a pattern)."""
+    """Return the result of a successful run's check; None if none could be read. Raises RequestError (a pattern)."""
     values = final_numbers(run, record, over=True).values
     rule = record.check
     if rule is not None:
@@ -57,7 +57,7 @@ def check_of(run: Path, record: RunRecord) -> CheckResult | None:
 
 
 def rate_of(run: Path, record: RunRecord) -> Rate | None:
-    """Return the throughput of a successful run of one process, None for another run. Raises RequestError."""
+    """Return the throughput of a successful run of one process; None for another run. Raises RequestError."""
     if record.processes != 1:
         return None
     numbers = final_numbers(run, record, over=True)
@@ -67,7 +67,7 @@ def rate_of(run: Path, record: RunRecord) -> Rate | None:
 
 
 def correct(situation: Situation) -> ChecklistItem:
-    """Return the point about the correctness check: the newest good run that passed it."""
+    """Return the point about the correctness check: the newest successful run that passed it."""
     failed: tuple[RunDirectory, CheckResult] | None = None
     any_run = None
     for run, record in good_runs(situation):
@@ -92,7 +92,7 @@ def correct(situation: Situation) -> ChecklistItem:
 
 
 def baseline(situation: Situation) -> ChecklistItem:
-    """Return the point about the baseline: the newest good run of one process that tells how fast it was."""
+    """Return the point about the baseline: the newest successful run of one process with a throughput."""
     silent = None
     for run, record in good_runs(situation):
         try:
@@ -102,7 +102,7 @@ def baseline(situation: Situation) -> ChecklistItem:
         if rate is not None:
             return _baseline(situation, run, rate)
         silent = silent or (run if record.processes == 1 else None)
-    if silent is not None:  # running it again would not help
+    if silent is not None:  # another run would not help
         text = tell("ready.baseline_silent", run=silent.id)
         return ChecklistItem("baseline", False, (text,), message("ready.baseline_silent_do"))
     none = tell("ready.baseline_none", cluster=situation.sources.cluster.name)
@@ -129,7 +129,7 @@ def _baseline(situation: Situation, run: RunDirectory, rate: Rate) -> ChecklistI
 
 
 def gpu_names(run: Path) -> list[str]:
-    """Return the names of the GPUs that the nodes of a run listed."""
+    """Return the names of the GPUs in the records of a run's nodes."""
     inside = files_of(run)
     lists = [inside.json(f"env/{name}").get("gpus") for name in inside.names("env")[:100] if name.endswith(".json")]
     lines = (line for names in lists if isinstance(names, list) for line in names if isinstance(line, str))

@@ -1,6 +1,6 @@
-"""What others could read or change of the user's own account: home, umask, secrets, caches, runs, shared folders.
+"""What others could read or change of the user's account: home, umask, secrets, caches, runs, shared folders.
 
-`hackathon doctor --security` shows it. Intended is what an event gives a team: its folder is writable by the team.
+`hackathon doctor --security` prints it. A team's folder in an event is writable by the team on purpose.
 """
 
 import os
@@ -27,13 +27,13 @@ SECRETS = (
     ".netrc", ".git-credentials", ".pypirc", ".aws/credentials", ".kaggle/kaggle.json", ".huggingface/token",
     ".cache/huggingface/token", ".docker/config.json", ".ssh/id_rsa", ".ssh/id_ecdsa", ".ssh/id_ed25519",
 )  # fmt: skip
-"""Files of a home with keys and passwords that programs of this field keep there."""
+"""Files in a home with keys and passwords of programs that are common in this field."""
 MOST_RUNS = 200
-"""Runs that are looked at, the newest first."""
+"""Runs that are checked, newest first."""
 
 
 def examine(runs: Path, event: "tuple[Path, Event] | None" = None) -> list[DoctorFinding]:
-    """Return what was found out; `runs` is the folder of the user's runs, `event` the event's folder and content."""
+    """Return the findings; `runs` is the folder of the user's runs, `event` the event's folder and content."""
     home = _home()
     findings = [_umask()]
     if home is not None:
@@ -65,7 +65,7 @@ def _home() -> Path | None:
 
 
 def _words(accounts: Others) -> str:
-    """Return who it is, in words."""
+    """Return a text that names the accounts."""
     if accounts.everybody:
         return message("security.everybody")
     words = [message("security.group", name=name) for name in group_names(accounts.groups)]
@@ -76,7 +76,7 @@ def _umask() -> DoctorFinding:
     mask = os.umask(0o077)
     os.umask(mask)
     octal = f"{mask:03o}"
-    # this process narrows an umask of 000 itself (`cli.main`); the shell's own is its parent's
+    # this process changes a umask of 000 (`cli.main`); its parent has the shell's
     with suppress(OSError, StopIteration, ValueError):
         lines = Path(f"/proc/{os.getppid()}/status").read_text().splitlines()
         mask = int(next(line for line in lines if line.startswith("Umask:")).split()[1], 8)
@@ -90,7 +90,7 @@ def _umask() -> DoctorFinding:
 
 
 def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorFinding]:
-    """Say who can change a folder; a folder that is not there, or cannot be looked at, says nothing."""
+    """Yield who can change a folder; nothing for a folder that is missing or cannot be checked."""
     try:
         writers = can_change(path)
     except OSError:
@@ -105,9 +105,9 @@ def _folder(path: Path, about: str, *, shared: bool = False) -> Iterator[DoctorF
 
 
 def _closing(writers: Others) -> str:
-    """Return the command that takes the write access away."""
+    """Return the command that removes the write access."""
     path = shlex.quote(str(writers.place))
-    # of a folder with an access list the group's bits are its mask: no named account can write, all can read as before
+    # with an access list the group's bits are its mask: no named account can write then, all can still read
     letters = "go-w" if writers.everybody and writers.users else "o-w" if writers.everybody else "g-w"
     return f"chmod {letters} {path}"
 
@@ -128,7 +128,7 @@ def _secrets(home: Path) -> DoctorFinding:
 
 
 def _node_folders() -> Iterator[DoctorFinding]:
-    """Look at the folders of this user on this node, which anybody could have made before."""
+    """Check this user's folders on this node, which anybody could have created first."""
     user = os.geteuid()
     local = Path(os.environ.get("HACKATHON_LOCAL_DIR") or TEMPORARY / f"hackathon-local-{user}")
     for path in dict.fromkeys((node_folder(), local, TEMPORARY / f"hackathon-jobs-{user}")):
@@ -147,7 +147,7 @@ def _node_folders() -> Iterator[DoctorFinding]:
 
 
 def _runs(runs: Path, *, shared: bool) -> Iterator[DoctorFinding]:
-    """Say what others can do with the user's runs: change them, read secrets in them, read them at all."""
+    """Yield what others can do with the user's runs: change them, read secrets in them, or read them."""
     if not runs.is_dir():
         return
     try:
@@ -188,7 +188,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _changers_within(run: Path) -> Others | None:
-    """Return who can change a run's folder or the files that decide what is believed about it."""
+    """Return who can change a run's folder, or the files that decide whether its results are trusted."""
     for name in ("", *READ, "source", "job.sh", "rank.sh"):
         with suppress(OSError):
             if writers := can_change(run / name):
@@ -197,7 +197,7 @@ def _changers_within(run: Path) -> Others | None:
 
 
 def _team_folders(event: "tuple[Path, Event] | None") -> list[Path]:
-    """Return the folders of the teams that the user is in: others of the team may write there."""
+    """Return the folders of the user's teams, in which other members may write."""
     if event is None:
         return []
     from hackathon.config.event import team_folders
@@ -214,7 +214,7 @@ def _within(path: Path, folders: Sequence[Path]) -> bool:
 
 
 def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
-    """Look at the event's board, which everybody writes in, and at what only its organiser has: the surveys."""
+    """Check the event's board, in which everybody writes, and the surveys, which only its organiser may read."""
     from hackathon.board.directory import open_place
     from hackathon.text.errors import HackathonError
 
@@ -239,7 +239,7 @@ def _event(folder: Path, event: "Event") -> Iterator[DoctorFinding]:
 
 
 def _search_paths() -> Iterator[DoctorFinding]:
-    """Name folders in which everybody could put a program or module that the user then runs."""
+    """Yield folders in which others could put a program or module that the user then runs."""
     good = True
     for variable in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH"):
         for text in dict.fromkeys(os.environ.get(variable, "").split(os.pathsep) if os.environ.get(variable) else ()):

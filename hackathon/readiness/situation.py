@@ -1,4 +1,4 @@
-"""What a checklist is made from: the project, its event, its runs and the small job, read once."""
+"""The input of a checklist: the project, its event, its runs and the small job, read once."""
 
 import os
 import pwd
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 NAMES = ("account", "environment", "data", "job", "check", "baseline", "tutors")
-"""The points of a checklist, in the order in which they are mended."""
+"""The points of a checklist, in the order in which a team completes them."""
 MOST_RUNS = 200
-"""Newest runs of a project that are looked at."""
+"""Newest runs of a project that are read."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,28 @@ class ChecklistItem:
     name: str
     """One of NAMES."""
     ok: bool | None
-    """None: it could not be looked at."""
+    """None: it could not be checked."""
     told: tuple[Told | str, ...]
-    """What shows it, in sentences; those without an id are somebody's own words."""
+    """The evidence in sentences; those without an id are other people's words."""
     remedy: str = ""
-    """A command, or what to do; empty when nothing is."""
+    """A command, or an instruction; empty if there is nothing to do."""
     facts: dict[str, str | float | bool] = field(default_factory=dict)
 
     @property
     def evidence(self) -> str:
-        """What shows it, as one line in the current language."""
+        """The evidence as one line in the current language."""
         return clean_line("; ".join(map(str, self.told)))
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything that the points are decided from."""
+    """The facts from which all points are decided."""
 
     sources: "Sources"
     account: Account
     event: "Event | None" = None
     team: "Team | None" = None
-    """The team of the event that the account is in."""
+    """The account's team in the event."""
     entries: "Sequence[Data]" = ()
     """The data that the project declares."""
     wanted: ProbeTask = field(default_factory=ProbeTask)
@@ -64,7 +64,7 @@ class Situation:
     probe: tuple[RunDirectory, RunStatus] | None = None
     """The small job's run."""
     told: NodeReport | None = None
-    """What it said."""
+    """Its report."""
     refused: HackathonError | None = None
     """Why it could not be submitted."""
 
@@ -81,7 +81,7 @@ def team_of(event: "Event | None", user: str) -> "Team | None":
 
 
 def current_account() -> Account:
-    """Return the account that runs this process, with the groups that the process really has."""
+    """Return the account of this process, with the groups that the process has."""
     uid = os.geteuid()
     try:
         user = pwd.getpwuid(uid).pw_name
@@ -91,7 +91,7 @@ def current_account() -> Account:
 
 
 def wanted_by(sources: "Sources") -> "tuple[Sequence[Data], ProbeTask]":
-    """Return the data that a project declares, and what its job is to look at."""
+    """Return the data that a project declares, and its job's task."""
     from hackathon.jobs.resolve import wanted_data
 
     entries = wanted_data(sources.recipe, sources.project)
@@ -108,8 +108,8 @@ def situation(
 ) -> Situation:
     """Return the situation of a project for the current account.
 
-    `job`: the run of the small job; without it the newest one of the project on this cluster, unless `refused` says why
-    there could be none. `event`: where the project lies in no event, the one beside the board.
+    `job`: the run of the small job; without it the newest one of the project on this cluster counts, unless `refused`
+    says why there could be none. `event`: for a project outside any event, the event beside the board.
     """
     from hackathon.runs.status import status
 
@@ -138,7 +138,7 @@ def situation(
 
 
 def tutors_of(team: "Team | None") -> tuple[list[Account], list[str]]:
-    """Return a team's tutors as accounts of this machine, and those whom it does not know."""
+    """Return a team's tutors as accounts of this machine, and the names of those without an account."""
     tutors, unknown = [], []
     for user in dict.fromkeys(team.tutors if team else ()):
         tutor = account(user)

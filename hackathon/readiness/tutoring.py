@@ -1,4 +1,4 @@
-"""Whether tutors can read a team's project and runs; and the command that lets them."""
+"""Whether tutors can read a team's project and runs, and the command that gives them access."""
 
 import shlex
 import shutil
@@ -8,15 +8,15 @@ from pathlib import Path
 from hackathon.access.permissions import Account, first_closed, readable
 
 MOST = 3000
-"""Files of one part of a run that are looked at."""
+"""Files of one part of a run that are checked."""
 PARTS = ("request.json", "job.sh", "final.json", "client", "events", "logs", "metrics", "telemetry", "source")
-"""What a tutor reads of a run. `env/` is left out: the job's environment in it is its owner's alone, on purpose."""
+"""The parts of a run that a tutor reads. `env/` is left out, because the job's environment in it is private."""
 
 
 def closed_to(tutor: Account, project: Path, runs: Iterable[Path]) -> Path | None:
-    """Return the first thing of a project and of some of its runs that a tutor cannot read, None when all is open.
+    """Return the first file or folder of a project and of some of its runs that a tutor cannot read.
 
-    Raises OSError where the current account itself cannot look.
+    None if there is none. Raises OSError if the current account itself lacks access.
     """
     for path in (project, project / "project.yaml", project / "runs", project / "studies"):
         if path == project or path.exists():
@@ -34,15 +34,16 @@ def closed_to(tutor: Account, project: Path, runs: Iterable[Path]) -> Path | Non
 
 
 def opening(closed: Path, project: Path, tutors: Sequence[Account]) -> str:
-    """Return the command by which the owner of a closed folder lets tutors in.
+    """Return the command by which the owner of a closed folder gives tutors access.
 
-    On the way to the project: through, by their group, an ACL, or for all. Within it: to read all but the environments
-    of jobs, which may hold secrets; a default ACL would open those (it takes the place of the umask).
+    On the way to the project: to pass, by their group, an ACL, or for everybody. Within it: to read everything but the
+    environments of jobs.
     """
     by_group = all(closed.lstat().st_gid in tutor.groups for tutor in tutors)
     letter = "g" if by_group else "o"
     if closed == project or not project.is_relative_to(closed):
-        # chmod follows links, which may lead to anything of the user's
+        # environments may contain secrets; a default ACL would open them, because it replaces the umask
+        # chmod follows links, which may lead to any file of the user's
         return f"find {shlex.quote(str(project))} ! -type l ! -path '*/env/*job-*.sh' -exec chmod {letter}+rX {{}} +"
     target = shlex.quote(str(closed))
     if not by_group and shutil.which("setfacl"):

@@ -1,4 +1,4 @@
-"""What a program needs on a compute node: the packages that it imports, and files of its data to look at there."""
+"""The needs of a program on a compute node: the packages that it imports, and files of its data to check there."""
 
 import ast
 import sys
@@ -15,35 +15,35 @@ if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
 
 MOST_MODULES, MOST_FILES = 60, 64
-"""Packages, and files of data, that one job looks at."""
+"""The most packages, and data files, that one job checks."""
 OF_EACH = 8
-"""Files of one data set that are looked at from the node."""
+"""Files of one data set that are checked on the node."""
 HASHED = 2_000_000_000
-"""Bytes of data that are hashed whole on the login node; of more, sizes and samples are compared."""
+"""Bytes of data that are hashed completely on the login node; of more data, sizes and samples are compared."""
 _PROGRAMS = 200
 _LARGEST = 2_000_000
 
 
 @dataclass(frozen=True)
 class ProbeTask:
-    """What the job is to look at."""
+    """The job's task."""
 
     modules: tuple[str, ...] = ()
     files: dict[str, "list[Any] | dict[str, str]"] = field(default_factory=dict)
-    """Path → [size, sample] as this machine reads it, or what went wrong here."""
+    """Path → [size, sample] as this machine reads the file, or the error."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the task as JSON values."""
         return asdict(self)
 
 
 def wanted_of(sources: "Sources", entries: "Sequence[Data]") -> ProbeTask:
-    """Return what a project's job needs; data that are not there, or not whole, have no files in it."""
+    """Return the needs of a project's job; a data set that is missing or incomplete adds no files."""
     return ProbeTask(modules_of(sources), {str(path): seen(str(path)) for path in data_files(sources, entries)})
 
 
 def modules_of(sources: "Sources") -> tuple[str, ...]:
-    """Return the packages that a program imports at its start, its framework first; without the standard library."""
+    """Return the packages that a program imports at its start, its framework first, without the standard library."""
     recipe, project = sources.recipe, sources.project
     framework = recipe.framework if recipe else project.framework if project else None
     modules = dict.fromkeys([framework] if framework and framework != "none" and framework.isidentifier() else [])
@@ -53,7 +53,7 @@ def modules_of(sources: "Sources") -> tuple[str, ...]:
 
 
 def data_files(sources: "Sources", entries: "Sequence[Data]") -> list[Path]:
-    """Return files of each data set to look at: the first, the last, the largest, and some between."""
+    """Return the files of each data set to check: the first, the last, the largest, and some between."""
     folder = sources.runs.parent / FOLDER
     paths: list[Path] = []
     for entry in entries:
@@ -81,7 +81,7 @@ def _programs(sources: "Sources") -> list[Path]:
 def _imports(program: Path, top: Path, shared: Collection[Path]) -> Iterator[str]:
     """Yield the packages that a program, the modules beside it and those it shares import at their start.
 
-    What stands in a `try` or a function is no need: a program that can do without it looks so.
+    An import in a `try` or a function is optional: a program that can do without a package looks like that.
     """
     waiting, visited = [program], {program}
     while waiting and len(visited) < _PROGRAMS:
@@ -113,7 +113,7 @@ def _named(tree: ast.Module) -> Iterator[str]:
 
 
 def _local(folder: Path, name: str) -> list[Path]:
-    """Return the files of the program's own folder that a module's name stands for."""
+    """Return the files in the program's own folder that a module's name can mean."""
     root = folder / name.partition(".")[0]
     target = folder.joinpath(*name.split("."))
     options = (root.with_name(f"{root.name}.py"), target.with_name(f"{target.name}.py"), target / "__init__.py")

@@ -75,7 +75,6 @@ UNREAD = [
     "access",
     "cli",
     "index",
-    "readiness",
     "survey",
     "web",
     "config",
