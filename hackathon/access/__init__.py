@@ -1,1 +1,1 @@
-"""Who may read, write and replace what: access lists, permissions, safe creation and opening of files."""
+"""Who may read, write and replace what: access lists, permissions, and safe creation and opening of files."""

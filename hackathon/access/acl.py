@@ -1,6 +1,6 @@
-"""Access control lists of directories: read, and made for a team's folder, from the extended attributes of Linux.
+"""Read access control lists of directories, and create those of team folders, in Linux's extended attributes.
 
-So no program is needed for them. The rules are those of the POSIX.1e draft 17, section 23.1 (Linux: acl(5)).
+This needs no external program. The rules are those of the POSIX.1e draft 17, section 23.1 (Linux: acl(5)).
 """
 
 import errno
@@ -18,7 +18,7 @@ Acl = dict[tuple[int, int | None], int]
 
 
 def group_id(name: str) -> int | None:
-    """Return the id of a group; None when the machine has none of that name."""
+    """Return the id of a group; None if this machine has no group of that name."""
     import grp
 
     try:
@@ -28,7 +28,7 @@ def group_id(name: str) -> int | None:
 
 
 def read_list(path: Path | int, name: str = ACCESS_LIST) -> Acl | None:
-    """Return the access control list of a file, of a link itself; None when it has none. Raises OSError."""
+    """Return the access control list of a file, or of a link itself; None if it has none. Raises OSError."""
     if not hasattr(os, "getxattr"):
         return None
     try:
@@ -41,7 +41,7 @@ def read_list(path: Path | int, name: str = ACCESS_LIST) -> Acl | None:
 
 
 def unpacked(raw: bytes) -> Acl | None:
-    """Return the list in an extended attribute (linux/posix_acl_xattr.h); None for another layout."""
+    """Return the list in an extended attribute (linux/posix_acl_xattr.h); None for an unknown layout."""
     if len(raw) < 4 or (len(raw) - 4) % 8 or struct.unpack_from("<I", raw)[0] != _VERSION:
         return None
     entries = [struct.unpack_from("<HHI", raw, at) for at in range(4, len(raw), 8)]
@@ -49,16 +49,16 @@ def unpacked(raw: bytes) -> Acl | None:
 
 
 def packed(acl: Acl) -> bytes:
-    """Return a list as an extended attribute holds it: entries in the order that the kernel demands."""
+    """Return a list as the bytes of an extended attribute, with entries in the kernel's order."""
     ordered = sorted(acl.items(), key=lambda entry: (entry[0][0], -1 if entry[0][1] is None else entry[0][1]))
     lines = [struct.pack("<HHI", tag, bits, _NOBODY if number is None else number) for (tag, number), bits in ordered]
     return struct.pack("<I", _VERSION) + b"".join(lines)
 
 
 def group_list(mode: int, users: Sequence[tuple[int, int]], groups: Sequence[tuple[int, int]]) -> Acl:
-    """Return a list of a mode (its last nine bits) and further users and groups, each as (id, permission bits).
+    """Return a list with a mode (its last nine bits) and further users and groups, each as (id, permission bits).
 
-    The mask lets through all that is given to anybody but the owner.
+    The mask allows everything that anybody but the owner has.
     """
     acl: Acl = {(USER_OBJ, None): mode >> 6 & 7, (GROUP_OBJ, None): mode >> 3 & 7, (OTHER, None): mode & 7}
     acl.update({(USER, number): bits for number, bits in users})

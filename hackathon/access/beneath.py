@@ -1,9 +1,9 @@
-"""Open what lies beneath a directory of somebody else: no link leads out, nothing blocks, the descriptor is checked.
+"""Open files beneath another account's directory: no link leads out, nothing blocks, the descriptor is checked.
 
-Whoever writes in a run's directory can put anything there: a link to a file that only the reader may read, a pipe that
-nobody writes to, another name of somebody's file. A check of the name says nothing about what is opened a moment later.
-So every file is opened part by part from the descriptor of the directory, with O_NOFOLLOW, and what was opened is
-looked at. That is RESOLVE_BENEATH of openat2(2), which Python does not offer and macOS does not have.
+Whoever writes in a run's directory can put anything there: a link to a file that only the reader may read, a pipe
+without a writer, a hard link to another account's file. A check of the name does not protect the open that follows it.
+So every file is opened component by component from the descriptor of the directory, with O_NOFOLLOW, and the opened
+file is checked. This is RESOLVE_BENEATH of openat2(2), which Python does not offer and macOS does not have.
 """
 
 import errno
@@ -19,24 +19,24 @@ from hackathon.access.permissions import others_write
 from hackathon.text.messages import message
 
 LINKS = 8
-"""Links in one name that are resolved, as far as they stay beneath the directory."""
+"""Links in one name that are resolved if they stay beneath the directory."""
 HELD = 32
-"""Folders below a held one that are kept open at most."""
+"""The most folders below a held one that stay open."""
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 LISTED = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _IS_LINK = (errno.ELOOP, errno.ENOTDIR, errno.EMLINK)
-"""What systems say of a link where O_NOFOLLOW was asked for."""
+"""Errors for a link with O_NOFOLLOW, by operating system."""
 UNSURE = frozenset({errno.ENOENT, errno.ESTALE, errno.EIO, errno.ETIMEDOUT, errno.EAGAIN})
-"""Errors that a file server gives for a moment for what is there; of a missing name its folder tells more."""
+"""Temporary errors of a file server for an existing name; for ENOENT, the name's folder shows whether it exists."""
 FAILED = 1000
 _NUMBERS = {"link": errno.ELOOP, "kind": errno.EINVAL, "owner": errno.EACCES, "outside": errno.EACCES}
 
 
 class RefusedFileError(OSError):
-    """A file that is there and is not opened; `reason` is link, kind, owner or outside, `strerror` says it in words.
+    """A file that exists and is not opened; `reason` is link, kind, owner or outside, `strerror` explains it.
 
-    It is an OSError, so that whoever passes over files that cannot be read passes over these, too.
+    It is an OSError, so that code which skips unreadable files skips these too.
     """
 
     def __init__(self, reason: str, path: str) -> None:
@@ -44,21 +44,20 @@ class RefusedFileError(OSError):
         self.reason = reason
 
     def __reduce__(self) -> "tuple[type[RefusedFileError], tuple[str, str]]":
-        """Keep what it was made of: a process hands it to another one."""
+        """Keep the arguments, so that another process can unpickle it."""
         return RefusedFileError, (self.reason, str(self.filename))
 
 
 class Beneath:
-    """A directory whose content is read as somebody else's.
+    """A directory whose files may be another account's.
 
-    A file is opened when it is a regular one of the directory's owner (where the directory's name is a link that
-    somebody else made, of whoever made that); one of root only where no other account can
-    write in the directories on the way. `owners` are those who have to own the files instead, root only if it is
-    among them; `any_owner` drops that check: for a folder that several people share. A link that stays beneath the
-    directory is resolved here, not by the system; with `links` False every link is refused. `recorded` returns the
-    one folder outside to which the toolkit itself made links (a job's own folder, of an adopted run), None for
-    none: those links are not followed either, but what they say is compared with the record, and the file is opened
-    beneath the recorded folder by the same rules.
+    A regular file is opened if the directory's owner owns it (if the directory's name is a link by somebody else, the
+    link's owner). A file of root's is opened only if no other account can write in the directories above it. `owners`
+    replaces the accepted owners, and includes root only if it lists root; `any_owner` accepts all owners, for a folder
+    that several people share. A link that stays beneath the directory is resolved here, not by the kernel; with `links`
+    False every link is refused. `recorded` returns the one folder outside to which the toolkit itself created links (an
+    adopted run's job folder), or None. Those links are not followed either: their targets are compared with the record,
+    and the file is opened beneath the recorded folder by the same rules.
     """
 
     def __init__(
@@ -78,13 +77,13 @@ class Beneath:
         self._recorded = recorded
         self._held: _Held | None = None
         self._failed: dict[str, int] = {}
-        """Name → number of the error with which it could not be read, of the first FAILED."""
+        """Name → error number of the failed read, for the first FAILED names."""
 
     @contextmanager
     def held(self) -> Iterator[Self]:
-        """Give the same folder with each of its directories opened and looked at once for what is read in the block.
+        """Yield a copy that opens and checks each directory only once while the block runs.
 
-        Raises OSError when it cannot be opened.
+        Raises OSError if the folder cannot be opened.
         """
         opened = copy(self)
         descriptor, maker = self._top()
@@ -99,9 +98,9 @@ class Beneath:
             os.close(descriptor)
 
     def _trust(self, state: os.stat_result, maker: int | None) -> tuple[frozenset[int], bool]:
-        """Return whose files are read in a directory of this state, and whether only root and the reader write there.
+        """Return the accepted owners of files in a directory, and whether only root and the reader can write there.
 
-        Where others name the directory, they could name one of root's. `maker`: of the link that it is behind.
+        Accounts that can name the directory could name one of root's. `maker`: the owner of the link that led here.
         """
         if self._owners is None and maker is not None:
             return frozenset({maker}), False
@@ -109,9 +108,9 @@ class Beneath:
         return owners, _is_closed(state) and (self._owners is None or 0 in self._owners)
 
     def _top(self) -> tuple[int, int | None]:
-        """Return a descriptor of the directory, and who made the link that its name is; None: no link of others.
+        """Return a descriptor of the directory, and the owner of the link that its name is.
 
-        Links further above are the reader's own affair and followed.
+        None without another's link. Links further above are the reader's own choice and are followed.
         """
         root = self.root or "/"
         try:
@@ -123,7 +122,7 @@ class Beneath:
         return os.open(root, _FOLDER & ~os.O_NOFOLLOW), maker
 
     def _walk(self) -> "_Walk":
-        """Return the way that begins at the directory. Raises OSError."""
+        """Return a walk that begins at the directory. Raises OSError."""
         try:
             return _Walk(self)
         except OSError as error:
@@ -131,11 +130,11 @@ class Beneath:
             raise
 
     def opened(self, name: str, flags: int) -> int:
-        """Return a descriptor of a file, or with the flags LISTED of a folder, that was found to be as it must be."""
+        """Return a descriptor of a checked file or, with the flags LISTED, of a checked folder."""
         return self.looked_at(name, flags)[0]
 
     def looked_at(self, name: str, flags: int) -> tuple[int, os.stat_result]:
-        """Return the same descriptor and the state in which the file or folder was found."""
+        """Return the same descriptor and the state of the checked file or folder."""
         is_kind = stat.S_ISDIR if flags & os.O_DIRECTORY else stat.S_ISREG
         beneath, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
@@ -153,7 +152,7 @@ class Beneath:
         raise RefusedFileError("link", f"{self.root}/{name}")
 
     def holder(self, name: str, *, links: bool) -> "tuple[Beneath, str, int]":
-        """Return (folder, last part, descriptor of the directory that holds it) of what a name stands for."""
+        """Return (folder, last part, descriptor of the directory that contains it) of the file that a name leads to."""
         beneath, parts = self, _parts(name, self.root)
         for _ in range(LINKS):
             walk = beneath._walk()
@@ -172,14 +171,12 @@ class Beneath:
         raise RefusedFileError("link", f"{self.root}/{name}")
 
     def _led_to(self, parts: list[str], number: int, target: str) -> "tuple[Beneath, list[str]]":
-        """Return where the link that is part `number` of a name leads, and the name there. Nothing is followed.
-
-        The parts before it were found to be directories, so that `..` in the link can be reckoned with as text.
-        """
+        """Return where the link that is part `number` of a name leads, and the name there, without following it."""
         remaining = parts[number + 1 :]
         if not self._links:
             raise RefusedFileError("link", f"{self.root}/{'/'.join(parts)}")
         if not target.startswith("/"):
+            # the parts before the link are checked directories, so `..` in it can be resolved as text
             name = os.path.normpath("/".join([*parts[:number], target]))
             if name != ".." and not name.startswith("../"):
                 return self, [*_parts(name, self.root), *remaining]
@@ -193,7 +190,7 @@ class Beneath:
         raise RefusedFileError("link", f"{self.root}/{'/'.join(parts)}")
 
     def owners(self) -> frozenset[int]:
-        """Return the numbers of the accounts whose files are read here. Raises OSError: the folder is not there."""
+        """Return the ids of the accounts whose files are read here. Raises OSError if the folder does not exist."""
         if self._owners is not None:
             return self._owners
         walk = _Walk(self)
@@ -201,7 +198,10 @@ class Beneath:
         return walk.owners
 
     def named(self, error: OSError, name: str) -> OSError:
-        """Return an error of one part of a name as one of the whole; a socket cannot be opened, so its kind is told."""
+        """Return an error about one part of a name as an error about the full name.
+
+        For a socket, which cannot be opened, its kind.
+        """
         if isinstance(error, RefusedFileError):
             return error
         if error.errno in (errno.ENXIO, errno.ENODEV):
@@ -210,21 +210,21 @@ class Beneath:
         return OSError(error.errno, error.strerror, f"{self.root}/{name}")
 
     def appeared(self, *names: str) -> None:
-        """Forget that these names, without names all, were not there when they were looked for: they could not be yet.
+        """Forget that these names (by default all names) did not exist earlier.
 
-        For what waits or writes: what is read from here on is noted anew.
+        Code that waits or writes calls this; later reads are recorded again.
         """
         for name in names or [name for name, number in self._failed.items() if number == errno.ENOENT]:
             self._failed.pop(name, None)
 
     def _note(self, error: OSError, name: str) -> None:
-        """Remember what could not be read; by that `unsure` tells what may be there all the same."""
+        """Record a name that could not be read; `unsure` uses this to list names that may exist."""
         if error.errno in UNSURE and len(self._failed) < FAILED:
             self._failed[name] = error.errno
 
 
 class _Held:
-    """The directories that a held folder has open; their descriptors are closed with it."""
+    """The open directories of a held folder; their descriptors are closed with it."""
 
     __slots__ = ("closed", "descriptor", "folders", "owners")
 
@@ -233,11 +233,11 @@ class _Held:
         self.owners = owners
         self.closed = closed
         self.folders: dict[tuple[str, ...], tuple[int, bool]] = {}
-        """Parts of a folder's name → (descriptor, whether only root and the reader write there and on the way)."""
+        """Parts of a folder's name → (descriptor, whether only root and the reader can write there and above)."""
 
 
 class _Walk:
-    """The way down from a directory: the descriptor of where it stands, and whether only root and the reader write."""
+    """A walk down from a directory: the current descriptor, and whether only root and the reader can write there."""
 
     __slots__ = ("closed", "depth", "descriptor", "folder", "lent", "owners")
 
@@ -246,7 +246,7 @@ class _Walk:
         self.depth = 0
         opened = folder._held
         self.lent = opened is not None
-        """Whether the descriptor is not this walk's to close."""
+        """Whether another object closes the descriptor."""
         if opened is not None:
             self.descriptor, self.owners, self.closed = opened.descriptor, opened.owners, opened.closed
         else:
@@ -271,7 +271,7 @@ class _Walk:
         return led
 
     def down(self, parts: Sequence[str], flags: int) -> tuple[int, str] | None:
-        """Enter these parts; return (number of the part, what it says) when one of them is a link."""
+        """Enter these parts; return (index of the part, its target) if one of them is a link."""
         for part in parts:
             try:
                 inner = os.open(part, flags, dir_fd=self.descriptor)
@@ -288,9 +288,9 @@ class _Walk:
         return None
 
     def check(self, is_kind: Callable[[int], bool], name: str) -> os.stat_result:
-        """Return the state of what stands open, which is of the wanted kind and of an owner whose files are read.
+        """Return the state of the opened file, after checking its kind and owner.
 
-        Raises RefusedFileError for anything else.
+        Raises RefusedFileError for any other kind or owner.
         """
         state = os.fstat(self.descriptor)
         if not is_kind(state.st_mode):
@@ -315,9 +315,9 @@ class _Walk:
 
 
 def maker_of(name: str) -> int | None:
-    """Return the account that made a link; None for a link of root or of the reader. Raises OSError.
+    """Return the account that created a link; None for a link of root or of the reader. Raises OSError.
 
-    What is no link any more was swapped a moment ago, and whoever can do that made the link.
+    If the name is no longer a link, whoever replaced it could also have created it.
     """
     state = os.lstat(name)
     mine = stat.S_ISLNK(state.st_mode) and state.st_uid in (0, os.geteuid())
@@ -325,9 +325,9 @@ def maker_of(name: str) -> int | None:
 
 
 def leads_to_others(name: str) -> bool:
-    """Return whether a name is a link that its maker set to what is neither the maker's nor, made by root, anybody's.
+    """Return whether another account's link leads to a file that this account does not own; True if it is unreadable.
 
-    A link that the reader made leads where the reader wants.
+    A link of root or of the reader may lead anywhere.
     """
     try:
         if not stat.S_ISLNK(os.lstat(name).st_mode):
@@ -339,9 +339,9 @@ def leads_to_others(name: str) -> bool:
 
 
 def _is_closed(state: os.stat_result) -> bool:
-    """Return whether nobody but root and the reader can write in a directory.
+    """Return whether only root and the reader can write in a directory.
 
-    The bits of the group bound an access list, too: it cannot give more than they do.
+    The group bits also limit an access list, which cannot grant more than they do.
     """
     return state.st_uid in (0, os.geteuid()) and not others_write(state)
 
@@ -354,7 +354,7 @@ def _parts(name: str, root: str) -> list[str]:
 
 
 def _target(part: str, folder: int) -> str | None:
-    """Return what a link says; None for what is no link."""
+    """Return the target of a link; None for other files."""
     try:
         return os.readlink(part, dir_fd=folder)
     except OSError:
@@ -362,7 +362,7 @@ def _target(part: str, folder: int) -> str | None:
 
 
 def _below(path: str, folder: str) -> list[str] | None:
-    """Return the parts of a path beneath a folder, None when it is not beneath it."""
+    """Return the parts of a path beneath a folder; None if it is not beneath it."""
     full, begin = os.path.normpath(path), os.path.normpath(folder)
     if full == begin:
         return []

@@ -1,7 +1,7 @@
-"""Who beside its owner can change a file or folder, or read it: everybody, members of a group, accounts of a list.
+"""Who besides its owner can change or read a file or folder: everybody, members of a group, accounts of a list.
 
-Computed as in `permissions`, from modes and access lists. Changing a folder is also putting another in its place, which
-needs write access to a folder above without a sticky bit. Root is not told about, nor is the owner of a folder above.
+Computed like `permissions`, from modes and access lists. Changing a folder includes replacing it, which needs write
+access to a folder above without a sticky bit. Root and the owners of folders above are not reported.
 """
 
 import os
@@ -12,12 +12,12 @@ from hackathon.access.permissions import ANYBODY, ENTER, READ, WRITE, Others, al
 
 
 def can_change(path: Path) -> Others:
-    """Return who can change a file or folder, or put another in its place. Raises OSError when it is not there."""
+    """Return who can change or replace a file or folder. Raises OSError if it does not exist."""
     return _who(path, WRITE)
 
 
 def can_read(path: Path) -> Others:
-    """Return who can read a file or list a folder. Raises OSError when it is not there."""
+    """Return who can read a file or list a folder. Raises OSError if it does not exist."""
     return _who(path, READ)
 
 
@@ -28,7 +28,7 @@ def _who(path: Path, bits: int) -> Others:
     named = Others()
     for parent, status in way:
         if status.st_uid != owner or not status.st_mode & stat.S_IRWXG:
-            continue  # what root or an organiser has made for a group is theirs to know
+            continue  # root or an organiser is responsible for folders that they create for a group
         named |= others(parent, status, 0)
     groups = {gid for gid in named.groups if gid != 0 and not is_private_group(gid, {owner})}
     everybody = _place(way, ANYBODY, frozenset(), bits, {owner, 0})
@@ -43,7 +43,7 @@ def _who(path: Path, bits: int) -> Others:
 def _place(
     way: list[tuple[Path, os.stat_result]], uid: int, gids: frozenset[int], access: int, owners: set[int]
 ) -> Path | None:
-    """Return the component that gives an account what is wanted, None when none does."""
+    """Return the component that gives an account the access; None if none does."""
     last = len(way) - 1
     for position, (part, status) in enumerate(way):
         folder = stat.S_ISDIR(status.st_mode)

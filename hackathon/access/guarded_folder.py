@@ -1,4 +1,4 @@
-"""Read what lies beneath a directory of somebody else: bounded, tolerant, and opened as `beneath` does."""
+"""Read files beneath another account's directory as `beneath` opens them, with limits, and without raising errors."""
 
 import errno
 import json
@@ -14,17 +14,17 @@ from hackathon.access.beneath import FILE, LISTED, Beneath, RefusedFileError
 from hackathon.text.files import listed, objects
 
 GROWTH = 1 << 12
-"""Bytes by which a file may grow between the look at its size and the reading."""
+"""Bytes by which a file may grow between the check of its size and the read."""
 MOST = 16 << 20
-"""Bytes of one file that are read at most, unless the caller wants fewer."""
+"""The most bytes that are read of one file, unless the caller sets a lower limit."""
 ENTRIES = 20_000
-"""Names of one folder that are looked at."""
+"""Names of one folder that are read."""
 DEEPEST = 32
-"""Folders within each other that `files` enters."""
+"""The depth of nested folders that `files` enters."""
 
 
 class Refusal(NamedTuple):
-    """Something beneath a directory that is not read, and why."""
+    """A file beneath a directory that is not read, and the reason."""
 
     name: str
     reason: str
@@ -32,25 +32,23 @@ class Refusal(NamedTuple):
 
 
 class FolderEntry(NamedTuple):
-    """Something that lies in a folder."""
-
     name: str
     kind: str
     """file, folder, link or other."""
     state: os.stat_result | None
-    """Of a regular file that is still there."""
+    """The state of a regular file that still exists."""
 
 
 class GuardedFolder(Beneath):
-    """A directory whose files are read as somebody else's: what is refused is passed over like what is not there.
+    """A directory whose files may be another account's; a refused file is treated like a missing one.
 
-    `open` tells the difference, and `refused` lists it.
+    `open` distinguishes the two, and `refused` lists the refused files.
     """
 
     def open(self, name: str) -> BufferedReader:
-        """Return a file beneath the folder, opened for reading. Raises OSError, RefusedFileError for what is refused.
+        """Return a file beneath the folder, opened for reading. Raises OSError, RefusedFileError for a refused file.
 
-        `name` is relative, its parts are divided by `/`.
+        `name` is relative, with `/` between its parts.
         """
         descriptor = self.opened(name, FILE)
         try:
@@ -60,12 +58,12 @@ class GuardedFolder(Beneath):
             raise
 
     def read(self, name: str, limit: int = MOST) -> bytes | None:
-        """Return the first `limit` bytes of a file; None when it is not there, is refused or cannot be read."""
+        """Return the first `limit` bytes of a file; None if it is missing, refused or unreadable."""
         part = self._part(name, 0, limit)
         return part[0] if part else None
 
     def end(self, name: str, limit: int) -> tuple[bytes, int] | None:
-        """Return the last `limit` bytes of a file and its size; None as `read`."""
+        """Return the last `limit` bytes of a file and its size; None as for `read`."""
         return self._part(name, -1, limit)
 
     def _part(self, name: str, whence: int, limit: int) -> tuple[bytes, int] | None:
@@ -77,7 +75,7 @@ class GuardedFolder(Beneath):
             size = state.st_size
             if whence:
                 os.lseek(descriptor, max(0, size - limit), os.SEEK_SET)
-            # No more room than the file needs: for thousands of small files it costs more than the reading.
+            # allocating much more than the file's size would cost more than reading thousands of small files
             return _read(descriptor, min(limit, size + GROWTH)), size
         except OSError as error:
             self._note(error, name)
@@ -86,38 +84,41 @@ class GuardedFolder(Beneath):
             os.close(descriptor)
 
     def text(self, name: str, limit: int = MOST) -> str:
-        """Return the start of a file as text, decoding never fails; empty as `read` is None."""
+        """Return the start of a file as text, decoded without errors; empty if `read` returns None."""
         return (self.read(name, limit) or b"").decode("utf-8", "replace")
 
     def json(self, name: str, limit: int = MOST, errors: str = "replace") -> dict[str, Any]:
-        """Return the object in a JSON file; empty when there is none, or when it is longer than `limit`.
+        """Return the object in a JSON file; empty if there is none, or if the file is longer than `limit`.
 
-        `errors`: what becomes of bytes that are not UTF-8; surrogateescape keeps those of file names.
+        `errors`: handling of bytes that are not UTF-8; surrogateescape keeps those of file names.
         """
         value = self.value(name, limit, errors)
         return value if isinstance(value, dict) else {}
 
     def value(self, name: str, limit: int = MOST, errors: str = "replace") -> Any | None:
-        """Return the value in a JSON file as `json` does; None when there is none."""
+        """Return the value in a JSON file, like `json`; None if there is none."""
         try:
             return json.loads((self.read(name, limit) or b"").decode("utf-8", errors))
         except (ValueError, RecursionError):
             return None
 
     def lines(self, name: str, limit: int = MOST) -> Iterator[dict[str, Any]]:
-        """Yield the objects of a JSON-lines file; torn lines are passed over. Of a longer file the end is read."""
+        """Yield the objects of a JSON-lines file without malformed lines.
+
+        If the file is longer than `limit`, its end is read.
+        """
         end = self.end(name, limit)
         if end:
             yield from objects(end[0].split(b"\n"))
 
     def stat(self, name: str, *, links: bool = True) -> os.stat_result:
-        """Return the state of what a name stands for, whatever kind it is; of a link that stays beneath, of its target.
+        """Return the state of a file of any kind; for a link that stays beneath, of its target.
 
-        `links` False: of the link itself. Raises OSError as `open` does for links. Nobody's content is shown by it, so
-        owners are not compared.
+        With `links` False: of the link itself. Raises OSError as `open` does for links.
         """
         beneath, last, folder = self.holder(name, links=links)
         try:
+            # the owner is not checked, because a state reveals no content
             return os.stat(last, dir_fd=folder, follow_symlinks=False)
         except OSError as error:
             raise beneath.named(error, name) from None
@@ -125,27 +126,27 @@ class GuardedFolder(Beneath):
             os.close(folder)
 
     def is_file(self, name: str) -> bool:
-        """Return whether a name stands for a regular file, be it refused for its owner or not."""
+        """Return whether a name leads to a regular file, even if its owner makes it refused."""
         try:
             return stat.S_ISREG(self.stat(name).st_mode)
         except OSError:
             return False
 
     def is_folder(self, name: str = "") -> bool:
-        """Return whether a name stands for a folder."""
+        """Return whether a name leads to a folder."""
         try:
             return stat.S_ISDIR(self.stat(name).st_mode)
         except OSError:
             return False
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names in a folder below, sorted; those of folders too. None are there when it cannot be read."""
+        """Return the names in a folder below, sorted, including folders; empty if it cannot be read."""
         return sorted(self.kinds(folder))
 
     def kinds(self, folder: str = "") -> dict[str, str]:
-        """Return name → kind (file, folder, link, other) of what lies in a folder below; {} when it cannot be read.
+        """Return name → kind (file, folder, link, other) of the entries of a folder below; {} if it cannot be read.
 
-        At most ENTRIES of them. On file systems that tell kinds with names no file is looked at.
+        At most ENTRIES of them. If the file system returns kinds with names, no file is examined.
         """
         try:
             descriptor = self.opened(folder, LISTED)
@@ -161,9 +162,9 @@ class GuardedFolder(Beneath):
             os.close(descriptor)
 
     def entries(self, folder: str = "", most: int | None = ENTRIES) -> list[FolderEntry]:
-        """Return what lies in a folder below, sorted by name; `most` of it, or with None all.
+        """Return the entries of a folder below, sorted by name; at most `most`, or with None all.
 
-        Raises OSError when the folder cannot be listed.
+        Raises OSError if the folder cannot be listed.
         """
         descriptor = self.opened(folder, LISTED)
         try:
@@ -175,7 +176,10 @@ class GuardedFolder(Beneath):
         return sorted(listing)
 
     def states(self, folder: str, most: int = ENTRIES) -> dict[str, os.stat_result | None]:
-        """Return name → state of the regular files in a folder below, None behind the first `most`; no links."""
+        """Return name → state of the regular files in a folder below, None after the first `most`.
+
+        Links are left out.
+        """
         try:
             descriptor = self.opened(folder, LISTED)
         except OSError:
@@ -193,12 +197,12 @@ class GuardedFolder(Beneath):
         return states
 
     def files(self, folder: str = "", most: int = ENTRIES) -> list[str]:
-        """Return the names of the regular files below a folder, and of links to such; `most` of them at most."""
+        """Return the names of the regular files below a folder, and of links to such files; at most `most`."""
         names = (name for name, kind in self.walk(folder) if kind == "file" or (kind == "link" and self.is_file(name)))
         return list(islice(names, most))
 
     def walk(self, folder: str = "") -> Iterator[tuple[str, str]]:
-        """Yield (name, kind) of all that lies below a folder, sorted folder by folder, as `kinds` tells it.
+        """Yield (name, kind) of all entries below a folder, sorted folder by folder, with the kinds of `kinds`.
 
         A link to a folder is not entered.
         """
@@ -216,7 +220,7 @@ class GuardedFolder(Beneath):
     def facts(self, names: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
         """Return (name, size, time of the last change in ns) of files below, and of those in folders below.
 
-        With the same answer their contents are the same.
+        Equal results mean equal contents.
         """
         facts = []
         for name in names:
@@ -228,7 +232,7 @@ class GuardedFolder(Beneath):
         return tuple(facts)
 
     def sizes(self, folders: Sequence[str], most: int = ENTRIES) -> list[int]:
-        """Return the sizes in bytes of the files below folders, of `most` in each at most."""
+        """Return the sizes in bytes of the files below folders, at most `most` for each."""
         names = (name for folder in folders for name in self.files(folder, most))
         return [size for name in names for _, size, _ in self._fact(name)]
 
@@ -240,9 +244,9 @@ class GuardedFolder(Beneath):
         return [(name, state.st_size, state.st_mtime_ns)]
 
     def unsure(self) -> list[str]:
-        """Return names that could not be read so far and may be there, for a file server may fail for a moment.
+        """Return names that could not be read so far and may exist, because a file server may fail temporarily.
 
-        What was looked for and is not there does not count, unless its folder, or one above it, lists it.
+        A missing name does not count, unless its folder, or one above it, lists it.
         """
         failed, self._failed = self._failed, {}
         names = {name for name, number in failed.items() if number != errno.ENOENT or self._listed(name)}
@@ -251,7 +255,7 @@ class GuardedFolder(Beneath):
         return sorted(names)
 
     def _listed(self, name: str) -> bool:
-        """Return whether a folder names the first part of a name that cannot be looked at."""
+        """Return whether a folder lists the first part of a name whose state cannot be read."""
         parts = [part for part in name.split("/") if part not in ("", ".")]
         for at, part in enumerate(parts):
             above = "/".join(parts[:at])
@@ -267,7 +271,7 @@ class GuardedFolder(Beneath):
             return True
 
     def refused(self, folders: Sequence[str]) -> list[Refusal]:
-        """Return what of these files and folders below, and what directly in them, is there and would be refused."""
+        """Return the refused files among these files and folders below, including direct entries of the folders."""
         refusals = []
         for folder in folders:
             reason = self._reason(folder)
@@ -282,7 +286,7 @@ class GuardedFolder(Beneath):
         return sorted(refusals)
 
     def _reason(self, name: str) -> str:
-        """Return why something is refused; empty when it is read, or when nothing is there."""
+        """Return why a name is refused; empty if it can be read or does not exist."""
         try:
             os.close(self.opened(name, LISTED if self.is_folder(name) else FILE))
         except RefusedFileError as error:
@@ -311,7 +315,7 @@ def _state(entry: "os.DirEntry[str]", kind: str) -> os.stat_result | None:
 
 
 def _read(descriptor: int, size: int) -> bytes:
-    """Return as many bytes as there are, at most `size`: one read may bring fewer."""
+    """Return the available bytes, at most `size`; one read may return fewer."""
     content = os.read(descriptor, size)
     while content and len(content) < size and (more := os.read(descriptor, size - len(content))):
         content += more

@@ -1,4 +1,4 @@
-"""Paths beneath a directory of somebody else that open themselves by the rules of `guarded_folder`."""
+"""Paths beneath another account's directory that open by the rules of `guarded_folder`."""
 
 import io
 import os
@@ -14,11 +14,11 @@ from hackathon.access.guarded_folder import GuardedFolder
 
 
 class GuardedPath(PosixPath):
-    """A directory of somebody else, or something beneath it: what is read through it is opened by a GuardedFolder.
+    """Another account's directory, or a path beneath it: reads go through a GuardedFolder.
 
-    Reading (`open`, `read_text`, `stat`, `is_file`, `iterdir`, `glob` …) obeys the rules; what only the owner of the
-    directory does (writing, `mkdir`, `rename` …) is as on any Path. Paths made of it with `/` are guarded, too; its
-    text, and what `parent` leads out of the directory to, is not. So whoever reads takes the path, not a string of it.
+    Reads (`open`, `read_text`, `stat`, `is_file`, `iterdir`, `glob` …) follow the rules; operations of the directory's
+    owner (writing, `mkdir`, `rename` …) work as on any Path. Paths that are derived with `/` are guarded too; its text,
+    and a `parent` outside the directory, are not. So readers pass the path, not a string.
     """
 
     __slots__ = ("folder",)
@@ -30,7 +30,7 @@ class GuardedPath(PosixPath):
         self.folder = folder
 
     def __reduce__(self) -> Any:
-        """Keep the folder: another process guards what it was given, too."""
+        """Keep the folder, so that the path stays guarded in another process."""
         return _of, (str(self), self.folder)
 
     def with_segments(self, *parts: "str | os.PathLike[str]") -> "GuardedPath":
@@ -54,7 +54,7 @@ class GuardedPath(PosixPath):
         return self.with_segments(above) if self.inner else above
 
     def with_name(self, name: str) -> "GuardedPath":
-        """Return the path of a neighbour."""
+        """Return the path of a sibling."""
         return self.with_segments(Path(str(self)).with_name(name))
 
     def with_suffix(self, suffix: str) -> "GuardedPath":
@@ -62,37 +62,37 @@ class GuardedPath(PosixPath):
         return self.with_segments(Path(str(self)).with_suffix(suffix))
 
     def absolute(self) -> "GuardedPath":
-        """Return it as it is, if need be behind the current folder."""
+        """Return the path itself, or a relative one below the current folder."""
         return self if self.is_absolute() else self.with_segments(Path.cwd() / str(self))
 
     def relative_to(self, *other: Any, **options: Any) -> Path:  # type: ignore[override]
-        """Return what it is called beneath another one: a plain Path, only good as a name."""
+        """Return the path relative to another one: a plain Path, to be used only as a name."""
         return Path(str(self)).relative_to(*other, **options)
 
     @property
     def parents(self) -> tuple[Path, ...]:  # type: ignore[override]
-        """The folders that hold it, as plain Paths."""
+        """The folders above it, as plain Paths."""
         return tuple(Path(str(self)).parents)
 
     def resolve(self, strict: bool = False) -> Path:  # type: ignore[override]
-        """Return the real path, a plain Path: it is good for comparing and not for reading."""
+        """Return the real path as a plain Path, for comparing but not for reading."""
         return Path(str(self)).resolve(strict)
 
     def readlink(self) -> Path:  # type: ignore[override]
-        """Return what a link says."""
+        """Return the target of a link."""
         return Path(str(self)).readlink()
 
     def rename(self, target: "str | os.PathLike[str]") -> Path:  # type: ignore[override]
-        """Rename it and return the new path, a plain Path."""
+        """Rename the file and return the new path, a plain Path."""
         return Path(str(self)).rename(target)
 
     def replace(self, target: "str | os.PathLike[str]") -> Path:  # type: ignore[override]
-        """Rename it over what is there and return the new path, a plain Path."""
+        """Rename the file, replacing an existing one, and return the new path, a plain Path."""
         return Path(str(self)).replace(target)
 
     @property
     def inner(self) -> str:
-        """What it is called in the guarded directory; empty for that itself. Raises RefusedFileError outside of it."""
+        """Its name in the guarded directory; empty for the directory. Raises RefusedFileError for a path outside it."""
         path, root = str(self), self.folder.root
         path = path if path[:1] == "/" else str(Path.cwd() / path)
         if path == root:
@@ -102,7 +102,7 @@ class GuardedPath(PosixPath):
         return path[len(root) + 1 :]
 
     def open_regular(self) -> io.BufferedReader:
-        """Return the file opened for reading. Raises OSError, RefusedFileError for what is refused."""
+        """Return the file opened for reading. Raises OSError, RefusedFileError for a refused file."""
         return self.folder.open(self.inner)
 
     def open(  # type: ignore[override]
@@ -113,7 +113,7 @@ class GuardedPath(PosixPath):
         errors: str | None = None,
         newline: str | None = None,
     ) -> IO[Any]:
-        """Open the file: for reading by the rules, for writing as any other path."""
+        """Open the file: for reading by the rules, for writing like any other path."""
         if set(mode) & set("wax+"):
             return Path(str(self)).open(mode, buffering, encoding, errors, newline)
         stream = self.open_regular()
@@ -122,38 +122,38 @@ class GuardedPath(PosixPath):
         return io.TextIOWrapper(stream, encoding, errors, newline)
 
     def read_bytes(self) -> bytes:
-        """Return the whole file. Raises OSError."""
+        """Return the complete content of the file. Raises OSError."""
         with self.open_regular() as stream:
             return stream.read()
 
     def read_text(self, encoding: str | None = None, errors: str | None = None, newline: str | None = None) -> str:
-        """Return the whole file as text. Raises OSError, UnicodeDecodeError."""
+        """Return the complete text of the file. Raises OSError, UnicodeDecodeError."""
         with self.open("r", encoding=encoding, errors=errors, newline=newline) as stream:
             text: str = stream.read()
             return text
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
-        """Return its state; a link is not followed out of the directory. Raises OSError."""
+        """Return the state; a link is not followed out of the directory. Raises OSError."""
         return self.folder.stat(self.inner, links=follow_symlinks)
 
     def lstat(self) -> os.stat_result:
-        """Return its own state, be it a link. Raises OSError."""
+        """Return the state of the path itself, which may be a link. Raises OSError."""
         return self.stat(follow_symlinks=False)
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:
-        """Return whether something is there, and not a link out of the directory."""
+        """Return whether the path exists and is not a link out of the directory."""
         return self._mode(follow_symlinks) is not None
 
     def is_file(self, *, follow_symlinks: bool = True) -> bool:
-        """Return whether it is a regular file."""
+        """Return whether the path is a regular file."""
         return stat.S_ISREG(self._mode(follow_symlinks) or 0)
 
     def is_dir(self, *, follow_symlinks: bool = True) -> bool:
-        """Return whether it is a folder."""
+        """Return whether the path is a folder."""
         return stat.S_ISDIR(self._mode(follow_symlinks) or 0)
 
     def is_symlink(self) -> bool:
-        """Return whether it is a link."""
+        """Return whether the path is a link."""
         return stat.S_ISLNK(self._mode(links=False) or 0)
 
     def _mode(self, links: bool) -> int | None:
@@ -163,18 +163,21 @@ class GuardedPath(PosixPath):
             return None
 
     def names(self) -> list[str]:
-        """Return the names in the folder, sorted; none when it cannot be read."""
+        """Return the names in the folder, sorted; empty if it cannot be read."""
         return self.folder.names(self.inner)
 
     def iterdir(self) -> Iterator["GuardedPath"]:  # type: ignore[override]
-        """Yield what lies in the folder. Raises OSError when it is none or cannot be read."""
+        """Yield the entries of the folder. Raises OSError if the path is not a folder or cannot be read."""
         if not self.is_dir():
-            self.stat()  # raises, if it is not there
+            self.stat()  # raises OSError if the folder does not exist
             raise NotADirectoryError(str(self))
         return iter([self / name for name in self.names()])
 
     def glob(self, pattern: str, **options: Any) -> Iterator["GuardedPath"]:  # type: ignore[override]
-        """Yield what fits a pattern: names and `*` divided by `/`; `**` and options of pathlib are not known here."""
+        """Yield the paths that match a pattern of names and `*` between `/`.
+
+        `**` and pathlib's options are not supported.
+        """
         if options or "**" in pattern:
             raise NotImplementedError(pattern)
         paths: list[GuardedPath] = [self]
@@ -186,7 +189,7 @@ class GuardedPath(PosixPath):
         return iter(paths)
 
     def rglob(self, pattern: str, **options: Any) -> Iterator["GuardedPath"]:  # type: ignore[override]
-        """Yield what lies below and has a name that fits a pattern of one part."""
+        """Yield the paths below whose name matches a pattern of one part."""
         if options or "/" in pattern:
             raise NotImplementedError(pattern)
         top = self.with_segments(self.folder.root)

@@ -1,8 +1,8 @@
-"""Whose a file is, and who else could write it or put another one in its place.
+"""Who owns a file, and who else could write or replace it.
 
-A file that steers a command counts when it belongs to the user or root and nobody else can write it, or replace it in
-the folder in which it lies. Computed from the opened descriptors, not from names that may lead elsewhere a moment
-later. Not seen: NFSv4 access lists (the mode's bits are an upper bound of most), and servers that map accounts.
+A file that steers a command counts if it belongs to the user or root and no other account can write it, or replace it
+in its folder. This is computed from the opened descriptors, not from names that may lead elsewhere a moment later. Not
+considered: NFSv4 access lists (the mode's bits are an upper bound of most), and servers that map accounts.
 """
 
 import os
@@ -29,32 +29,32 @@ class Trusted:
     users: frozenset[int]
     groups: frozenset[int] = frozenset()
     everybody: bool = False
-    """Also what everybody can write: the user said so of this folder."""
+    """Also files that everybody can write, because the user accepted them for this folder."""
 
     def __or__(self, other: "Trusted") -> "Trusted":
-        """Return both together."""
+        """Return the union of both."""
         return Trusted(self.users | other.users, self.groups | other.groups, self.everybody or other.everybody)
 
     def strangers(self, writers: Others) -> Others:
-        """Return those among the writers of a file that are not accepted."""
+        """Return the writers of a file that are not accepted."""
         users = self.users | {ROOT}
         groups = frozenset(gid for gid in writers.groups - self.groups if not is_private_group(gid, users))
         return Others(writers.everybody and not self.everybody, groups, writers.users - users, writers.owners - users)
 
 
 class Look(NamedTuple):
-    """A file as it was found: its first bytes, who owns it, and who could have written it."""
+    """A checked file: its first bytes, its owner, and who could have written it."""
 
     path: Path
     raw: bytes | None
-    """None when this account cannot read it."""
+    """None if this account cannot read it."""
     owner: int
     folder: os.stat_result
     writers: Others
 
 
 class ForeignFile(NamedTuple):
-    """A file that others own or can write, and who they are."""
+    """A file that others own or can write, and these accounts."""
 
     path: Path
     owner: int
@@ -62,18 +62,16 @@ class ForeignFile(NamedTuple):
 
 
 def own() -> Trusted:
-    """Return what needs no trust: the user's own files, and root's.
-
-    In a user namespace without an account of one's own everybody's files look like one's own: then only root's count.
-    """
+    """Return the accounts that are always trusted: the user and root."""
     user = os.geteuid()
+    # in a user namespace that does not map the account, all files seem to be the user's, so only root counts
     return Trusted(frozenset() if user == _overflow() and _mapped() else frozenset({user}))
 
 
 def look(path: Path, most: int = (1 << 20) + 1) -> Look:
-    """Return a file as it is found, with at most `most` bytes. Raises OSError: it is not there, or no regular file.
+    """Return a checked file, with at most `most` bytes. Raises OSError: it is missing, or not a regular file.
 
-    A link counts with its own owner and folder, and with those of the file that it leads to.
+    A link counts with its own owner and folder, and with those of its target.
     """
     folder = os.open(path.parent, _FOLDER)
     try:
@@ -88,7 +86,7 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
         try:
             descriptor = os.open(path.name, _FILE, dir_fd=folder)
         except PermissionError:
-            # somebody's file that is closed to others is told about, too
+            # another account's unreadable file is reported too
             status = os.stat(path.name, dir_fd=folder)
             writers |= others(Path(os.path.realpath(path)), status, WRITE)
         else:
@@ -102,7 +100,7 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
             raise OSError(f"{path} is no regular file")
         writers |= _owned(status)
         if status.st_nlink > 1 and others_write(state) and not others_replace(state):
-            # in a sticky folder anybody may give a file of root's or the user's another name (link(2))
+            # in a sticky folder anybody may link a file of root's or the user's under another name (link(2))
             writers |= Others(everybody=True)
         return Look(path, raw, status.st_uid, state, _reaching(writers, os.path.realpath(path.parent)))
     finally:
@@ -110,7 +108,7 @@ def look(path: Path, most: int = (1 << 20) + 1) -> Look:
 
 
 def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
-    """Return why a file does not count, None when it does or when it is not there."""
+    """Return why a file does not count; None if it counts or does not exist."""
     try:
         file = look(path, 0)
     except OSError:
@@ -120,13 +118,13 @@ def foreign(path: Path, trusted: Trusted) -> ForeignFile | None:
 
 
 def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False) -> ForeignFile | None:
-    """Return why a folder does not count in which the user is about to write, None when it does.
+    """Return why the user must not write in a folder; None if the folder is acceptable.
 
-    It has to belong to the user or to whom the user trusts, nobody else may write in it, and nobody else may put
-    another one in its place. In a folder in which strangers cannot write, the owner of a trusted group's folder may be
-    anybody: only members can give it to the group. `own_entries`: something new is made in it, so that
-    anybody's sticky folder will do. A link counts with its own owner and folder, and with what it leads to. Raises
-    OSError: there is no folder.
+    It must belong to the user or to an account that the user trusts, and no other account may write in it or replace
+    it. If strangers cannot write in the folder above, the owner of a trusted group's folder may be any account, because
+    only members can give it to the group. `own_entries`: only new entries are created in it, so any account's sticky
+    folder is acceptable. A link counts with its own owner and folder, and with its target. Raises OSError if the folder
+    does not exist.
     """
     real = Path(os.path.realpath(folder))
     state = real.stat()
@@ -145,9 +143,9 @@ def foreign_folder(folder: Path, trusted: Trusted, *, own_entries: bool = False)
 
 
 def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> ForeignFile | None:
-    """Return the first file in folders below a folder that does not count, None when there is none.
+    """Return the first file in folders below a folder that does not count; None if all count.
 
-    `names` are relative to the folder, each after those that it lies in.
+    `names` are relative to the folder; each name follows those of the folders above it.
     """
     for name in names:
         path = folder / name
@@ -170,7 +168,7 @@ def foreign_below(folder: Path, names: Iterable[str], trusted: Trusted) -> Forei
 
 
 def _foreign_entry(path: Path, trusted: Trusted) -> ForeignFile | None:
-    """Return why a file, or a folder by itself, does not count."""
+    """Return why a file, or a folder without its content, does not count."""
     try:
         state = path.stat()
     except OSError:
@@ -187,18 +185,18 @@ def _owned(state: os.stat_result) -> Others:
 
 
 def _replacers(state: os.stat_result, path: str, *, owner: bool = True) -> Others:
-    """Return who can put another file in a folder's place of one: its owner, and its writers unless it is sticky."""
+    """Return who can replace a file in a folder: the folder's owner, and its writers unless it is sticky."""
     writers = _owned(state) if owner else Others()
     return writers | others(Path(os.path.realpath(path)), state, WRITE) if others_replace(state) else writers
 
 
 def _replacers_above(entry: Path) -> Others:
-    """Return who can replace an entry of a folder, except the folder's owner, who made it for its users."""
+    """Return who can replace an entry of a folder, except the folder's owner, who created it for its users."""
     return _replacers(entry.parent.stat(), str(entry.parent), owner=False)
 
 
 def _reaching(writers: Others, folder: str) -> Others:
-    """Return the writers without those that a closed folder on the way keeps out, as a home of mode 0700 does."""
+    """Return the writers without those that cannot pass a closed folder above, such as a home with mode 0700."""
     if not (writers.users or writers.groups or writers.everybody):
         return writers
     for parent in (Path(folder), *Path(folder).parents):
@@ -213,7 +211,7 @@ def _reaching(writers: Others, folder: str) -> Others:
 
 @cache
 def _overflow() -> int:
-    """Return the number that the kernel shows for accounts that a user namespace does not map."""
+    """Return the id that the kernel shows for accounts that a user namespace does not map."""
     try:
         return int(Path("/proc/sys/kernel/overflowuid").read_text())
     except (OSError, ValueError):

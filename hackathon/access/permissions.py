@@ -1,7 +1,7 @@
-"""Who may read, write or enter a file or folder, as the kernel would decide it: owner, groups, POSIX ACL.
+"""Who may read, write or enter a file or folder, by the kernel's rules: owner, groups, POSIX ACL.
 
-Computed from what any account may look at, since nobody but root can become another to try. Not seen: NFSv4 ACLs
-(whose mode bits are an upper bound), servers that map accounts, and containers.
+This is computed from information that any account can read, because only root can become another account to try. Not
+considered: NFSv4 ACLs (whose mode bits are an upper bound), servers that map accounts, and containers.
 """
 
 import errno
@@ -18,11 +18,11 @@ from hackathon.access import acl as lists
 from hackathon.text.paths import OTHERS_WRITE
 
 READ, WRITE, ENTER = 4, 2, 1
-"""Bits of permission: to read a file or list a directory, to write, and to go through a directory."""
+"""Permission bits: read a file or list a directory; write; pass through a directory."""
 ANYBODY = 2**32 - 3
-"""An account that no machine has: what it may do, everybody may."""
+"""An id that no account has, so its permissions are those of everybody."""
 MOST_LINKS = 40
-"""Symbolic links on the way that the kernel follows (path_resolution(7))."""
+"""The most symbolic links that the kernel follows in one path (path_resolution(7))."""
 
 
 class Account(NamedTuple):
@@ -35,30 +35,30 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class Others:
-    """Accounts that may do something with a file or folder."""
+    """Accounts that have a permission on a file or folder."""
 
     everybody: bool = False
     groups: frozenset[int] = frozenset()
     users: frozenset[int] = frozenset()
     """Accounts that an access list names."""
     owners: frozenset[int] = frozenset()
-    """Accounts that own the file, its folder, or a link on the way from the one to the other."""
+    """Accounts that own the file, its folder, or a link between the two."""
     place: Path | None = field(default=None, compare=False)
-    """The file or folder whose mode lets them, where that is looked for."""
+    """The file or folder whose mode gives the permission, if it was searched for."""
 
     def __bool__(self) -> bool:
         return self != Others()
 
     def __or__(self, other: "Others") -> "Others":
-        """Return those of two files together."""
+        """Return the union of both."""
         everybody, groups = self.everybody or other.everybody, self.groups | other.groups
         return Others(everybody, groups, self.users | other.users, self.owners | other.owners)
 
 
 def others(path: Path | int, status: os.stat_result, bits: int) -> Others:
-    """Return who beside its owner and root has the wanted bits (0: who is named) on a file or folder that is no link.
+    """Return who besides owner and root has the permission bits (0: is named) on a file or folder, not a link.
 
-    Where its access list cannot be read, the mode counts, whose group bits are what a list gives at most.
+    If its access list cannot be read, the mode counts, whose group bits are the maximum of the list.
     """
     try:
         acl = _list_of(path, status)
@@ -74,26 +74,26 @@ def others(path: Path | int, status: os.stat_result, bits: int) -> Others:
 
 
 def others_write(status: os.stat_result) -> bool:
-    """Return whether a mode lets others than the owner write; no access list gives more than the mode shows."""
+    """Return whether a mode lets accounts other than the owner write; no access list gives more than the mode shows."""
     return bool(status.st_mode & OTHERS_WRITE)
 
 
 def open_to_others(status: os.stat_result) -> bool:
-    """Return whether a mode lets others than the owner do anything at all."""
+    """Return whether a mode gives accounts other than the owner any permission."""
     return bool(status.st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
 def others_replace(status: os.stat_result) -> bool:
-    """Return whether a folder's mode lets others put something else in the place of what lies in it."""
+    """Return whether a folder's mode lets others replace its entries."""
     return others_write(status) and not status.st_mode & stat.S_ISVTX
 
 
 def is_private_group(gid: int, users: Collection[int]) -> bool:
-    """Return whether a group is that of one of the users alone, as many systems make one for each account."""
+    """Return whether a group has only one of the users as its member, as on systems with a group for each account."""
     try:
         group = grp.getgrgid(gid)
     except KeyError:
-        return gid in users  # a container's account without a name
+        return gid in users  # an account without a name, in a container
     names = {user_name(uid) for uid in users}
     name = user_name(gid) if group.gr_name == str(gid) and gid in users else group.gr_name
     try:
@@ -103,7 +103,7 @@ def is_private_group(gid: int, users: Collection[int]) -> bool:
 
 
 def account(user: str) -> Account | None:
-    """Return an account and all its groups, None when this machine knows no such account."""
+    """Return an account and all its groups; None if this machine does not have it."""
     try:
         entry = pwd.getpwnam(user)
     except (KeyError, ValueError):
@@ -112,7 +112,7 @@ def account(user: str) -> Account | None:
 
 
 def user_name(uid: int) -> str:
-    """Return a user's name, the number when the machine knows none."""
+    """Return a user's name, or the number if the machine has none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -120,7 +120,7 @@ def user_name(uid: int) -> str:
 
 
 def group_name(gid: int) -> str:
-    """Return a group's name, the number when the machine knows none."""
+    """Return a group's name, or the number if the machine has none."""
     try:
         return grp.getgrgid(gid).gr_name
     except KeyError:
@@ -128,17 +128,16 @@ def group_name(gid: int) -> str:
 
 
 def group_names(groups: Collection[int]) -> list[str]:
-    """Return the names of groups, the number where a group has none."""
+    """Return the names of groups, or the number of a group without a name."""
     return [group_name(gid) for gid in sorted(groups)]
 
 
 def readable(path: Path, uid: int, gids: Collection[int], also: int = 0) -> Path | None:
-    """Return the first component of a path that a user with these groups cannot pass or read, None when it can.
+    """Return the first component of a path that a user with these groups cannot pass or read; None if there is none.
 
-    Every directory on the way, also on the way of symbolic links, must let the user through (x); the last component
-    must be readable, and a directory both readable and passable; `also` are further bits that it must give (WRITE).
-    Raises OSError when something is missing, or is hidden from the account that asks though the user's way is open up
-    to there.
+    Every directory on the way, including the way of symbolic links, must let the user pass (x); the last component must
+    be readable, and a directory both readable and passable; `also` are further required bits (WRITE). Raises OSError if
+    a component is missing, or is hidden from the current account although the user's way is open up to there.
     """
     for component, status, last in _way(path):
         bits = READ | ENTER | also if last and stat.S_ISDIR(status.st_mode) else READ | also if last else ENTER
@@ -148,9 +147,9 @@ def readable(path: Path, uid: int, gids: Collection[int], also: int = 0) -> Path
 
 
 def first_closed(top: Path, uid: int, gids: Collection[int], most: int = 10_000) -> Path | None:
-    """Return the first closed component on the way to or within a folder of at most `most` entries, None when open.
+    """Return the first closed component on the way to or within a folder of at most `most` entries.
 
-    Links within the folder are not followed. Raises OSError as `readable` does.
+    None if all are open. Links within the folder are not followed. Raises OSError as `readable` does.
     """
     closed = readable(top, uid, gids)
     if closed is not None or not top.is_dir():
@@ -172,12 +171,12 @@ def first_closed(top: Path, uid: int, gids: Collection[int], most: int = 10_000)
 
 
 def allowed(path: Path | int, status: os.stat_result, uid: int, gids: Collection[int], bits: int) -> bool:
-    """Return whether a user with these groups has the wanted bits on one file or directory, after acl(5)."""
+    """Return whether a user with these groups has the permission bits on one file or directory, by acl(5)."""
     return _granted(None if uid in (0, status.st_uid) else _list_of(path, status), status, uid, gids, bits)
 
 
 def _list_of(path: Path | int, status: os.stat_result) -> lists.Acl | None:
-    # Linux does not look at the ACL when its mask (the group bits) is empty: fs/namei.c, acl_permission_check
+    # Linux ignores the ACL if its mask (the group bits) is empty: fs/namei.c, acl_permission_check
     return lists.read_list(path) if status.st_mode & stat.S_IRWXG else None
 
 
@@ -197,7 +196,7 @@ def _granted(acl: lists.Acl | None, status: os.stat_result, uid: int, gids: Coll
         for (tag, gid), bits in acl.items()
         if (tag == lists.GROUP_OBJ and status.st_gid in gids) or (tag == lists.GROUP and gid in gids)
     ]
-    if groups:  # one of the entries must grant everything; what others has does not count then
+    if groups:  # one entry must grant all bits; the permissions of others do not count then
         return any(_has(bits, needed) for bits in groups)
     return _has(acl.get((lists.OTHER, None), mode), needed)
 
@@ -207,7 +206,7 @@ def _has(bits: int, needed: int) -> bool:
 
 
 def _way(path: Path) -> Iterator[tuple[Path, os.stat_result, bool]]:
-    """Yield the components that the kernel goes through, `/` first, as (path, stat, whether it is the last one)."""
+    """Yield the components that the kernel resolves, `/` first, as (path, stat, whether it is the last one)."""
     root = Path("/")
     folder = root
     waiting = list(reversed(path.absolute().parts[1:]))

@@ -1,7 +1,7 @@
-"""Folders and files that only the user can enter and read: sockets, caches, secrets, the jobs of the local scheduler.
+"""Folders and files that only the user can access: sockets, caches, secrets, the jobs of the local scheduler.
 
-In /tmp anybody can make a folder or a link with the name that somebody else is about to use. The rule is one: it is a
-folder and no link, it belongs to the user, and the group and others have no right in it.
+In /tmp anybody can create a folder or a link with a name that another user is about to use. So a private folder is a
+directory and not a link, belongs to the user, and gives the group and others no permission.
 """
 
 import os
@@ -11,11 +11,14 @@ from io import BufferedReader
 from pathlib import Path
 
 TEMPORARY = Path("/tmp")
-"""Where a user's folder is made on a machine without $XDG_RUNTIME_DIR."""
+"""Parent of a user's folder on a machine without $XDG_RUNTIME_DIR."""
 
 
 class NotPrivateError(OSError):
-    """Something that is there, and that others own or can use; `foreign` tells which, `mode` is its permissions."""
+    """An existing file or folder that is not private.
+
+    `foreign`: whether it is another account's or of another kind; `mode`: its permissions.
+    """
 
     def __init__(self, path: Path, state: os.stat_result, kind: int) -> None:
         self.foreign = stat.S_IFMT(state.st_mode) != kind or state.st_uid != os.geteuid()
@@ -24,9 +27,9 @@ class NotPrivateError(OSError):
 
 
 def private_folder(folder: Path, *, parents: bool = False) -> Path:
-    """Return a folder after making it (0700), or seeing that it is the user's and closed to others.
+    """Return a folder after creating it (0700), or after checking that it is the user's and closed to others.
 
-    `parents`: make the folders above it, too. Raises NotPrivateError, and OSError when it cannot be made.
+    `parents`: also create the folders above it. Raises NotPrivateError, and OSError if it cannot be created.
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=parents)
@@ -35,9 +38,9 @@ def private_folder(folder: Path, *, parents: bool = False) -> Path:
 
 
 def node_folder(room: int | None = None) -> Path:
-    """Return where the user's files of this node belong: `$XDG_RUNTIME_DIR/hackathon`, else `/tmp/hackathon-<uid>`.
+    """Return the folder for the user's files on this node: `$XDG_RUNTIME_DIR/hackathon`, else `/tmp/hackathon-<uid>`.
 
-    The former only if the user can write there and its name has at most `room` bytes. Nothing is made or checked.
+    The former only if the user can write there and its name has at most `room` bytes. Nothing is created or checked.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     folder = Path(base) / "hackathon"
@@ -48,9 +51,9 @@ def node_folder(room: int | None = None) -> Path:
 
 
 def open_private(path: Path) -> tuple[BufferedReader, float]:
-    """Return a file of the user's that nobody else can read, opened, and when it was written (seconds since 1970).
+    """Return the user's private file, opened, and the time when it was written (seconds since 1970).
 
-    Raises NotPrivateError, and OSError when it is not there, is a link or cannot be read.
+    Raises NotPrivateError, and OSError if it is missing, is a link or cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:

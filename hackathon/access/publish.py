@@ -1,4 +1,4 @@
-"""Put a whole file under a name that must be free, also where several accounts write into one directory."""
+"""Publish a complete file under a free name, even if several accounts write in one directory."""
 
 import contextlib
 import errno
@@ -11,17 +11,17 @@ from pathlib import Path
 from hackathon.text.kill_points import step
 
 ABANDONED = 3600.0
-"""Seconds after which a file that is being written is taken for one of a killed process."""
+"""Seconds after which an unfinished file counts as left behind by a killed process."""
 _HIDDEN = re.compile(r"\..+\.\d+\.[0-9a-f]{8}\.tmp")
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: bool = True) -> None:
-    """Write a file in the directory of a descriptor: whole, readable as `mode` says, and never over another.
+    """Write a complete file in the directory of a descriptor, readable as `mode` says, and never over another file.
 
-    Of several that publish one name at the same moment exactly one succeeds; a process that is killed leaves the whole
-    file or none. `durable`: it also survives a power failure, which costs a round trip to the file server.
-    Raises FileExistsError when the name is taken, OSError for a full disk or a missing permission.
+    If several processes publish one name at the same time, exactly one succeeds; a killed process leaves the complete
+    file or none. `durable`: the file also survives a power failure, which costs a round trip to the file server. Raises
+    FileExistsError if the name exists, OSError for a full disk or a missing permission.
     """
     hidden = f".{name}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     descriptor = os.open(hidden, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder)
@@ -29,14 +29,14 @@ def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: b
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(raw)
             stream.flush()
-            os.fchmod(stream.fileno(), mode)  # whatever the umask is: others have to read it
+            os.fchmod(stream.fileno(), mode)  # regardless of the umask, because others have to read the file
             if durable:
                 os.fsync(stream.fileno())
         step("before-name")
         try:
             os.link(hidden, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
         except FileExistsError:
-            # an NFS server whose answer was lost is asked again, and then finds the link that it made itself
+            # after a lost answer an NFS client repeats the request, and then fails on the link that it created itself
             if not _same(folder, hidden, name):
                 raise
         except OSError as error:
@@ -52,7 +52,7 @@ def publish(folder: int, name: str, raw: bytes, mode: int = 0o644, *, durable: b
 
 
 def sweep(folder: int) -> None:
-    """Remove what killed processes of this account left in the directory of a descriptor an hour ago or earlier."""
+    """Remove files that killed processes of this account left in a descriptor's directory at least an hour ago."""
     latest = time.time() - ABANDONED
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
@@ -68,7 +68,7 @@ def _same(folder: int, name: str, other: str) -> bool:
 
 
 def _rename(folder: int, hidden: str, name: str) -> None:
-    """Do without hard links: take the name with an empty file, and put the whole one in its place."""
+    """Publish without hard links: reserve the name with an empty file, and replace that with the complete file."""
     os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=folder))
     try:
         os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -78,7 +78,7 @@ def _rename(folder: int, hidden: str, name: str) -> None:
 
 
 def publish_path(path: Path, raw: bytes, mode: int) -> None:
-    """Write the same, not durable, by its path. Raises as `publish`."""
+    """Publish a file by its path, not durable. Raises as `publish` does."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         publish(folder, path.name, raw, mode, durable=False)

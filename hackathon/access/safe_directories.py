@@ -1,6 +1,6 @@
-"""Make directories step by step through descriptors: a link that somebody puts on the way meanwhile is not followed.
+"""Create directories step by step through descriptors, so that a link inserted meanwhile is not followed.
 
-Root may make an event's directories while its organiser, or a team, renames what lies above them.
+Root may create an event's directories while its organiser, or a team, renames directories above them.
 """
 
 import os
@@ -11,15 +11,15 @@ from pathlib import Path
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_GROUP = 65534
 _ON_THE_WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-"""What may be passed need not be readable."""
+"""A directory that is passed through need not be readable."""
 
 
 @contextmanager
 def acting_as(owner: int) -> Iterator[None]:
-    """Let root have an account's rights, and no others, in the block; for any other user nothing changes.
+    """Give root the rights of an account, and no others, in the block; for another user nothing changes.
 
-    What an organiser's file names is looked at, made and opened to others as the organiser could do it, also when it is
-    exchanged in this moment. An account that the machine does not know is in no group. Raises OSError.
+    Files that an organiser's file names are checked, created and opened to others with the organiser's rights, even if
+    they are replaced at the same moment. An account without an entry on this machine is in no group. Raises OSError.
     """
     if os.geteuid() != 0 or owner == 0:
         yield
@@ -45,10 +45,10 @@ def acting_as(owner: int) -> Iterator[None]:
 
 @contextmanager
 def parent_below(path: Path, base: Path, marker: str, owner: int) -> Iterator[int]:
-    """Yield a descriptor of the directory that a path below an event's folder lies in.
+    """Yield a descriptor of the parent directory of a path below an event's folder.
 
-    Raises OSError: something is missing, a link lies on the way below the folder, or, for root, another folder than the
-    owner's, or the one with the owner's `marker` (a file's name), is there by now.
+    Raises OSError if a component is missing, if a link lies on the way below the folder, or, for root, if another
+    folder is there now than the owner's or the one with the owner's `marker` (a file's name).
     """
     descriptor = os.open(base, _ON_THE_WAY)
     try:
@@ -63,9 +63,9 @@ def parent_below(path: Path, base: Path, marker: str, owner: int) -> Iterator[in
 
 
 def make_way(folder: Path, mode: int, owner: int) -> None:
-    """Make a directory and those above it that are missing, with a mode whatever the umask is; for root, with an owner.
+    """Create a directory and the missing ones above it, with a mode regardless of the umask.
 
-    Raises OSError.
+    Root also sets their owner. Raises OSError.
     """
     missing = []
     while not folder.is_dir():
@@ -82,9 +82,9 @@ def make_way(folder: Path, mode: int, owner: int) -> None:
 
 
 def give(name: str | Path, mode: int, owner: int | None = None, *, folder: int | None = None) -> None:
-    """Give a directory of the account that asks a mode and an owner; None leaves it.
+    """Set the mode and the owner of a directory of the current account; None leaves the owner.
 
-    Raises OSError for what is another's, a link, or no directory.
+    Raises OSError if it is another account's, a link, or not a directory.
     """
     descriptor = os.open(name, OPEN_FOLDER, dir_fd=folder)
     try:
@@ -98,7 +98,7 @@ def give(name: str | Path, mode: int, owner: int | None = None, *, folder: int |
 
 
 def _stepped(descriptor: int, name: str) -> int:
-    """Return a descriptor of a directory in one, which is closed only then. Raises OSError for a link."""
+    """Return a descriptor of a subdirectory and close the parent's only on success. Raises OSError for a link."""
     following = os.open(name, _ON_THE_WAY | os.O_NOFOLLOW, dir_fd=descriptor)
     os.close(descriptor)
     return following

@@ -1,4 +1,4 @@
-"""Compiled Jinja templates, kept in a folder that only the user can read and write."""
+"""Compiled Jinja templates, stored in a folder that only the user can read and write."""
 
 import hashlib
 import io
@@ -13,13 +13,13 @@ from hackathon.access.private import open_private, private_folder
 from hackathon.text.files import write_whole
 
 _KEPT = 400
-"""Compiled templates that a folder holds at most."""
+"""The most compiled templates in a folder."""
 
 
 def private_cache(folder: Path, version: str) -> "PrivateCache | None":
-    """Return a cache for compiled templates in a folder of the user's, None where that is not private.
+    """Return a cache for compiled templates in a folder of the user's; None if the folder is not private.
 
-    `version`: of what compiles them; code of another one is not loaded.
+    `version`: the compiler's; code of another version is not loaded.
     """
     try:
         return PrivateCache(private_folder(folder, parents=True), version)
@@ -30,15 +30,15 @@ def private_cache(folder: Path, version: str) -> "PrivateCache | None":
 class PrivateCache(BytecodeCache):
     """Compiled templates by their source.
 
-    They are code that is run: only the user's own files that others cannot read or write are loaded, checked on the
-    opened descriptor, so that it does not matter who can rename folders above.
+    They are code that runs, so only the user's own files that others cannot read or write are loaded. This is checked
+    on the opened descriptor, so it does not matter who can rename folders above.
     """
 
     def __init__(self, folder: Path, version: str) -> None:
         self._folder, self._version = folder, version.encode()
 
     def get_bucket(self, environment: jinja2.Environment, name: str, filename: str | None, source: str) -> Bucket:
-        """Return the place of a template's code; the code stands there if this very text was compiled before."""
+        """Return the bucket of a template, with its code if this very text was compiled before."""
         parts = (self._version, jinja2.__version__.encode(), name.encode(), (filename or "").encode(), source.encode())
         digest = hashlib.sha256()
         for part in parts:
@@ -49,19 +49,19 @@ class PrivateCache(BytecodeCache):
         return bucket
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Take the code of a template, if it is there and nobody else can have written it."""
+        """Load the code of a template, if it exists and no other account can have written it."""
         try:
             stream, _ = open_private(self._folder / bucket.key)
         except OSError:
             return
         with stream:
             raw = stream.read()
-        # a torn or foreign file is as good as none: what is in it decides what is raised
+        # a torn or foreign file is like a missing one; its content decides which exception is raised
         with suppress(Exception):
             bucket.load_bytecode(io.BytesIO(raw))
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a template; a full or read-only disk is no reason to fail."""
+        """Store the code of a template; a full or read-only disk is not an error."""
         with suppress(OSError):
             write_whole(self._folder / bucket.key, bucket.bytecode_to_string(), 0o600)
             self._tidy()

@@ -1,8 +1,8 @@
-"""What the user decided about events and projects of others: a private file in the user's settings.
+"""The user's decisions about events and projects of others: a private file in the user's settings.
 
-An entry names the folder, its number in the file system, who owned the file then, and who could write it: another
-owner, another folder or another writer needs another decision. The device's number is not kept: on NFS it differs from
-login node to login node. A folder that is reached by another name (a bind mount) is compared as it lies there now.
+An entry contains the folder, its inode number, the file's owner then, and its possible writers: another owner, folder
+or writer needs a new decision. The device number is not stored, because on NFS it differs between login nodes. A folder
+under another name (a bind mount) is compared by its present path.
 """
 
 import json
@@ -22,43 +22,41 @@ from hackathon.text.paths import user_config
 
 FILE = "trust.json"
 TRUST, IGNORE = "trust", "ignore"
-"""The two decisions: it counts, or it is passed over as if it were not there."""
+"""The two decisions: the folder counts, or it is ignored as if it did not exist."""
 LARGEST = 1 << 20
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision."""
-
     path: str
     """The folder, without links."""
     inode: int
     owner: int
-    """Who owned hackathon.yaml or project.yaml."""
+    """The owner of hackathon.yaml or project.yaml."""
     answer: str
     name: str = ""
-    """The owner's name, to be read by the user."""
+    """The owner's name, for display."""
     owners: tuple[int, ...] = ()
-    """Further accounts that owned the folder or a link then."""
+    """Further accounts that owned the folder or a link at that time."""
     users: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
     everybody: bool = False
-    """Who could write it then."""
+    """Whether everybody could write it at that time."""
     time: float = 0.0
 
     @property
     def trusted(self) -> Trusted:
-        """Whose files count in the folder, beside the user's own and root's."""
+        """Whose files count in the folder, besides the user's own and root's."""
         return Trusted(frozenset({self.owner, *self.owners, *self.users}), frozenset(self.groups), self.everybody)
 
 
 def record_file() -> Path:
-    """Return where the decisions are kept. Raises RuntimeError for an account without a home."""
+    """Return the path of the record. Raises RuntimeError for an account without a home."""
     return user_config() / FILE
 
 
 def entries() -> list[Decision]:
-    """Return the decisions; none when the file is missing, damaged, or open to others."""
+    """Return the decisions; empty if the file is missing, damaged, or open to others."""
     try:
         stream, _ = open_private(record_file())
         with stream:
@@ -69,7 +67,7 @@ def entries() -> list[Decision]:
 
 
 def decided(file: Look) -> Decision | None:
-    """Return the decision about a file's folder, None when there is none that still holds."""
+    """Return the valid decision about a file's folder; None if there is none."""
     for entry in entries():
         if entry.owner != file.owner or entry.inode != file.folder.st_ino or not _is_there(entry, file):
             continue
@@ -79,9 +77,9 @@ def decided(file: Look) -> Decision | None:
 
 
 def remember(file: Look, answer: str) -> Decision:
-    """Write a decision down, in place of an earlier one about the same folder.
+    """Record a decision, replacing an earlier one about the same folder.
 
-    Raises HackathonError: the user's settings cannot be written.
+    Raises HackathonError if the user's settings cannot be written.
     """
     writers = file.writers
     entry = Decision(
@@ -97,13 +95,13 @@ def remember(file: Look, answer: str) -> Decision:
         time=round(time.time(), 3),
     )
     _write([*(decision for decision in entries() if decision.path != entry.path), entry])
-    if entry not in entries():  # a home on a server that gives the file another owner, as in some containers
+    if entry not in entries():  # a home on a server that changes the file's owner, as in some containers
         raise HackathonError("trust.not_kept", file=record_file())
     return entry
 
 
 def forget(folder: Path) -> bool:
-    """Take the decision about a folder away; False when there is none. Raises HackathonError as `remember`."""
+    """Remove the decision about a folder; return False if there is none. Raises HackathonError as `remember` does."""
     decisions, path = entries(), os.path.realpath(folder)
     remaining = [decision for decision in decisions if decision.path != path]
     if len(remaining) == len(decisions):
@@ -133,7 +131,7 @@ def _write(decisions: list[Decision]) -> None:
 
 
 def _entry(value: Mapping[str, Any]) -> Decision:
-    """Return an entry of the file. Raises KeyError, TypeError, ValueError for a damaged one."""
+    """Return an entry of the file. Raises KeyError, TypeError or ValueError for a damaged one."""
     return Decision(
         path=str(value["path"]),
         inode=int(value["inode"]),

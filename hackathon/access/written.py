@@ -1,8 +1,7 @@
-"""Folders that the toolkit writes into or runs from: nobody else may put something into them.
+"""Folders that the toolkit writes into or runs programs from: no other account may add files to them.
 
-What is read is looked at file by file (`ownership`). A folder that is written is looked at before it is used: whoever
-can make entries in it can put a program there that the user will run, or a link to one of the user's files where the
-toolkit is about to write.
+`ownership` checks files that are read. This module checks a folder before it is written: whoever can create entries in
+it can add a program that the user will run, or a link to one of the user's files where the toolkit is about to write.
 """
 
 import os
@@ -27,10 +26,10 @@ class FolderOfOthersError(OSError):
 
 
 def writable_folder(folder: Path, trusted: Trusted) -> Path:
-    """Return the absolute path of a folder after making it where it is missing, or seeing that it is the user's.
+    """Return the absolute path of a folder after creating it, or after checking that it is the user's.
 
-    `trusted`: whose folders and whose write access count. What is missing is made by the umask, one folder in the
-    descriptor of the one above. Raises FolderOfOthersError, and OSError when it cannot be made.
+    `trusted`: whose folders and whose write access are accepted. Missing folders get the umask's mode, each created in
+    the descriptor of its parent. Raises FolderOfOthersError, and OSError if the folder cannot be created.
     """
     folder = folder.absolute()
     missing: list[str] = []
@@ -41,7 +40,7 @@ def writable_folder(folder: Path, trusted: Trusted) -> Path:
     if not missing:
         _refuse(folder, trusted)
         return folder
-    # whoever can rename what lies in the folder above could put another one in the new one's place
+    # whoever can rename entries of the folder above could replace the new folder
     _refuse(existing, trusted, own_entries=True)
     descriptor = os.open(existing, _ON_THE_WAY)
     try:
@@ -54,26 +53,25 @@ def writable_folder(folder: Path, trusted: Trusted) -> Path:
 
 
 def _subfolder(parent: int, name: str, trusted: Trusted) -> int:
-    """Return a descriptor of a folder that is made in another, which is closed only then.
-
-    A umask that lets a group write is meant for groups that the user trusts: the folder is closed to any other.
-    """
+    """Return a descriptor of a folder that is created in another, whose descriptor is closed only on success."""
     try:
         os.mkdir(name, dir_fd=parent)
     except FileExistsError:
-        new = False  # made meanwhile: by the user's other command, or by somebody else, which is seen later
+        # created meanwhile: by another command of the user's, or by another account, which a later check detects
+        new = False
     else:
         new = True
     descriptor = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
     os.close(parent)
     state = os.fstat(descriptor)
     if new and state.st_uid == os.geteuid() and trusted.strangers(others(descriptor, state, WRITE)):
+        # a umask that lets a group write is meant for groups that the user trusts, not for this one
         os.fchmod(descriptor, stat.S_IMODE(state.st_mode) & ~OTHERS_WRITE)
     return descriptor
 
 
 def open_log(path: Path) -> int:
-    """Return a descriptor for writing an emptied file of the user's, never through a link or into another's file.
+    """Return a descriptor of the user's log, truncated for writing; never through a link or in another's file.
 
     Raises OSError.
     """
