@@ -1,4 +1,4 @@
-"""What of an event's results may be published: false ones are held back unless somebody wants them shown, marked."""
+"""Select the results of an event that may be published: false ones are left out, or marked on request."""
 
 from dataclasses import replace
 
@@ -10,10 +10,9 @@ from hackathon.scaling.table import points_of
 
 
 def without_false(source: Catalog) -> tuple[Catalog, tuple[RunEntry, ...]]:
-    """Return a catalog in which false results have no numbers, and the runs that lost theirs, newest first.
+    """Return a catalog in which false results have no numbers, and the affected runs, newest first.
 
-    The runs stay, with their doubts: a page shows that they were made and why they do not count. Speed-ups are reckoned
-    from what is left.
+    Speed-ups are computed without them.
     """
     false = {run_key(run) for run in source.summaries if run.is_false}
     for study in by_study(source.summaries, source.memory):
@@ -24,6 +23,7 @@ def without_false(source: Catalog) -> tuple[Catalog, tuple[RunEntry, ...]]:
     false_runs = tuple(
         run for run in source.summaries if run_key(run) in false and (run.numbers or run.value is not None)
     )
+    # the runs stay, so that a page shows that they exist and why they do not count
     replacements = {run_key(run): _without_numbers(run) for run in false_runs}
     return replace(source, summaries=tuple(replacements.get(run_key(run), run) for run in source.summaries)), false_runs
 

@@ -1,4 +1,4 @@
-"""All that pages, reports and tables are made from: the runs of an event or a project at one moment."""
+"""The input of pages, reports and tables: the runs of an event or a project at one moment."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 LEAST = 3
-"""Letters of a part of a run's id that may stand for it."""
+"""The least number of characters of a run's id that identify it."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """All that views read; a moment's picture."""
+    """The data that views read; a snapshot."""
 
     summaries: Sequence[RunEntry] = ()
     """Runs to show, newest first."""
@@ -28,42 +28,46 @@ class Catalog:
     event: "Event | None" = None
     event_folder: Path | None = None
     team: str = ""
-    """Only this team's runs and projects are in it: a participant's view."""
+    """If set, only this team's runs and projects are included: a participant's view."""
     now: float = field(default_factory=time.time)
     live: bool = False
-    """Whether the page is watched while runs go on (dashboard), or is for afterwards (site)."""
+    """Whether the page updates while runs continue (dashboard), or is static (site)."""
     asks: bool = False
-    """Whether schedulers may be asked while the page is watched."""
+    """Whether schedulers may be asked while the page is open."""
     problems: Sequence[str] = ()
-    """What went wrong while reading: a scheduler that does not answer, a folder that cannot be read."""
+    """Problems while reading: a scheduler that does not answer, a folder that cannot be read."""
     unseen: Sequence[RunEntry] = ()
-    """Runs that are not shown and count for what was used: cleaned up, or in no team's folder."""
+    """Runs that are not displayed and count as used time: cleaned up, or in no team's folder."""
 
     doubles: Mapping[str, str] | None = None
-    """Key of an adopted run → the run that its job is counted for already; None: as the entries tell."""
+    """Key of an adopted run → the run for which its job is already counted; None: derived from the entries."""
 
     hidden: frozenset[str] = frozenset()
-    """Teams of the event that no public page names; nothing of theirs is in it."""
+    """Teams of the event that no public page names; their data are left out."""
 
     laptops: frozenset[str] | None = None
-    """Clusters whose runs no sum counts; None: as all runs tell. A part of the runs has what the whole tells."""
+    """Clusters whose runs are in no sum; None: derived from all runs.
+
+    A catalog with a part of the runs keeps the value of the full one.
+    """
 
     memory: Memory = field(default_factory=Memory, repr=False, compare=False)
-    """What views made lately; pictures of other moments have the same."""
+    """Recent results of views; snapshots of other moments share it."""
 
     @property
     def entries(self) -> tuple[RunEntry, ...]:
-        """All runs: those that are shown, then those that only count."""
+        """All runs: those that are displayed, then those that only count."""
         return (*self.summaries, *self.unseen)
 
     def find(self, key: str) -> RunEntry | None:
-        """Return the run of a key `<project folder>//<id>`, None when it is not (or no more) there."""
+        """Return the run of a key `<project folder>//<id>`; None if it does not exist or no longer exists."""
         project, identifier = parts_of(key)
         return next((run for run in self.summaries if run.id == identifier and run.project == project), None)
 
     def named(self, part: str) -> list[RunEntry]:
-        """Return the runs that a part of an id means: the one of that id, else those whose last word begins so, else
-        those that have it anywhere; newest first, none for fewer than LEAST letters.
+        """Return the runs that a part of an id identifies, newest first; empty for fewer than LEAST characters.
+
+        The run with that id, else those whose last word begins with it, else those that contain it.
         """
         text = part.strip().casefold()
         if len(text) < LEAST:
@@ -79,5 +83,5 @@ class Catalog:
 
 
 def doubles_of(entries: Iterable[RunEntry]) -> dict[str, str]:
-    """Return key of an adopted run → the id of the run that its job is counted for already."""
+    """Return key of an adopted run → the id of the run for which its job is already counted."""
     return counted_twice((key_of(entry.project, entry.id), entry.use) for entry in entries if entry.use is not None)

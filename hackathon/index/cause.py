@@ -1,4 +1,4 @@
-"""What a diagnosis says about a run, in every language: from the run's own folder, or from looking at it now."""
+"""The diagnosis of a run in every language: stored in the run's own folder, or made now."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 LONGEST = 2000
-"""Letters of a text that are kept."""
+"""Characters of a text that are stored."""
 
 
 @dataclass(frozen=True)
 class RunCause:
-    """Why a run failed, or what is silently wrong with it."""
+    """Why a run failed, or the silent errors of a successful one."""
 
     part: str = ""
-    """Empty when nothing was found that can be the cause."""
+    """Empty if no cause was found."""
     rule: str = ""
     rank: int | None = None
     host: str = ""
     told: tuple[tuple[str, CauseText], ...] = ()
-    """(language, the cause); empty without one."""
+    """(language, the cause); empty without a cause."""
     silent: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(language, messages of the findings of a run that did not fail)."""
 
@@ -35,7 +35,7 @@ class RunCause:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "RunCause":
-        """Return the cause from its JSON values. Raises TypeError, KeyError or ValueError for anything else."""
+        """Return the cause from its JSON values. Raises TypeError, KeyError or ValueError for invalid values."""
         causes = tuple((str(code), CauseText.from_json(text)) for code, text in value["told"])
         silent = tuple((str(code), tuple(map(str, texts))) for code, texts in value["silent"])
         rank = value["rank"]
@@ -50,13 +50,14 @@ class RunCause:
 
 
 def cause_kept(run: "RunDirectory") -> RunCause | None:
-    """Return the cause from a run's `client/diagnosis.json`; None when it lacks a language, or has another shape.
+    """Return the cause from a run's `client/diagnosis.json`; None if it lacks a language or has another form.
 
-    Of somebody else's run also when no rule would say so: its advice would be taken for this toolkit's.
+    In another account's run the finding must be one that a rule could produce.
     """
     value = run.client("diagnosis")
     if not all(isinstance(value.get(code), dict) for code in LANGUAGES):
         return None
+    # the advice looks like this toolkit's, so nobody else may write it
     if any(value[code] for code in LANGUAGES) and not run.owned():
         from hackathon.diagnosis.believed import is_believed
 
@@ -72,7 +73,7 @@ def cause_kept(run: "RunDirectory") -> RunCause | None:
 
 
 def cause_found(diagnoses: "Mapping[str, Diagnosis]", failed: bool) -> RunCause:
-    """Return the cause from one diagnosis for each language; of a run that did not fail what is silently wrong."""
+    """Return the cause from one diagnosis for each language; for a run that did not fail, its silent errors."""
     roots = {code: diagnosis.root.to_json() for code, diagnosis in diagnoses.items() if diagnosis.root is not None}
     texts = {code: _told(root, root["evidence"] or {}) for code, root in roots.items()}
     if failed:
@@ -108,7 +109,7 @@ def _told(finding: Mapping[str, Any], evidence: Mapping[str, Any]) -> CauseText:
         str(finding.get("advice") or "")[:LONGEST],
         str(evidence.get("text") or "")[:LONGEST],
         location,
-        # half a command is another command: one that is too long is left out
+        # a truncated command is another command, so one that is too long is left out
         tuple((_cut(cause.get("text")), _whole(cause.get("check"))) for cause in finding.get("causes") or ()),
     )
 

@@ -1,4 +1,4 @@
-"""Whether runs in the index were read with the metrics that their projects declare now."""
+"""Detect runs in the index that were read with an earlier version of their project's metrics."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,13 +7,13 @@ from hackathon.jobs.measured import declared_digest, mark_of
 
 
 class Definitions:
-    """The digest of each project's metrics, made anew when its project.yaml has changed."""
+    """The digest of each project's metrics, computed again when its project.yaml changes."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def of(self, project: str) -> str:
-        """Return the digest of what the project in a folder declares; empty where it declares nothing."""
+        """Return the digest of the metrics that a folder's project declares; empty if it declares none."""
         mark, cached = mark_of(project), self._known.get(project)
         if cached is None or cached[0] != mark:
             cached = self._known[project] = mark, declared_digest(project)

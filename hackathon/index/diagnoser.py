@@ -1,6 +1,6 @@
-"""Diagnose runs in a process of its own: pages go on meanwhile, and a log that takes for ever costs that process only.
+"""Diagnose runs in a separate process, so that pages keep working and an endless log blocks only that process.
 
-The child reads one JSON object a line (run, status, folders, failed) and answers each with one: a Cause, or null.
+The child reads one JSON object per line (run, status, folders, failed) and answers each with a cause or null.
 """
 
 import json
@@ -21,21 +21,24 @@ _CHILD = "from hackathon.index.diagnoser import main; main()"
 
 
 class Examiner:
-    """The child process, started when first needed and again after it was lost. One thread uses it; any may stop it."""
+    """The child process, started on demand and restarted after a failure. One thread uses it.
+
+    Any thread may stop it.
+    """
 
     def __init__(self, timeout: float = TIMEOUT) -> None:
         self._timeout = timeout
         self._worker = Worker(_CHILD)
         self.slow: tuple[str, ...] = ()
-        """Ids of the rules that took too long in the last diagnosis, and were left out."""
+        """Ids of the rules that took too long in the last diagnosis and were skipped."""
 
     def cause(
         self, run: Path, status: RunStatus, folders: Sequence[Path], *, failed: bool, timeout: float | None = None
     ) -> RunCause | None:
-        """Return what the diagnosis of a run told, in every language; None when it took too long or came to nothing.
+        """Return the result of a run's diagnosis, in every language; None if it took too long or failed.
 
-        `failed`: its cause is wanted, else what is silently wrong. `folders` have rules of their own. `timeout`:
-        seconds, if fewer than usual.
+        `failed`: find its cause, else its silent errors. `folders` contain further rules. `timeout`: seconds, if fewer
+        than usual.
         """
         question = {
             "run": str(run), "status": status.to_json(), "folders": [str(folder) for folder in folders],
@@ -55,35 +58,35 @@ class Examiner:
 
     @property
     def ready(self) -> bool:
-        """Whether the child is there."""
+        """Whether the child runs."""
         return self._worker.ready
 
     def prepare(self, folders: Sequence[Path]) -> None:
-        """Start the child and let it read the rules, so that the next diagnosis begins at once."""
+        """Start the child and let it read the rules, so that the next diagnosis starts at once."""
         try:
             self._worker.ask(json.dumps({"run": "", "folders": list(map(str, folders))}).encode(), self._timeout)
         except (OSError, ValueError):
             self.rest()
 
     def rest(self) -> None:
-        """End the child; the next question starts another one."""
+        """End the child; the next request starts another one."""
         self._worker.rest()
 
     def stop(self) -> None:
-        """End the child for good, also while another thread waits for its answer."""
+        """End the child permanently, even while another thread waits for its answer."""
         self._worker.stop()
 
 
 def main() -> None:
-    """Answer questions from stdin until it is closed."""
+    """Answer requests from stdin until it is closed."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a plug-in prints is no answer
+    os.dup2(2, 1)  # output of a plug-in must not mix with the answers
     rules = HeldRules()
     for line in sys.stdin.buffer:
         question = json.loads(line)
         try:
             cause = _examine(question, rules)
-        except Exception:  # a run whose files nobody thought of: the next one is asked about as well
+        except Exception:  # a file may contain anything; the next request must still be answered
             cause = None
         answers.write(json.dumps(cause).encode() + b"\n")
         answers.flush()
@@ -104,6 +107,6 @@ def _examine(question: dict[str, Any], rules: HeldRules) -> dict[str, Any] | Non
         with speaking(language):
             diagnoses[language] = diagnose_run(RunDirectory(Path(question["run"])), state, rules=rule_set)
     if any(diagnosis.unread for diagnosis in diagnoses.values()):
-        return None  # a file server fails for a moment: later, as after a diagnosis that came to nothing
+        return None  # a file server may fail temporarily: tried again later, like a failed diagnosis
     slow = sorted({name for diagnosis in diagnoses.values() for name in diagnosis.slow})
     return {**cause_found(diagnoses, question["failed"]).to_json(), "slow": slow}

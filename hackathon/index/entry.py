@@ -1,4 +1,4 @@
-"""One run in the index: what is known of it besides its summary, how it is kept, and when it is looked at again."""
+"""One run in the index: its data besides the summary, its stored form, and when it is checked again."""
 
 import hashlib
 import json
@@ -19,39 +19,39 @@ from hackathon.runs.lives import RunUse
 from hackathon.runs.states import ENDED, ENDING, OPEN, RUNNING, SUCCEEDED, RunStatus
 
 CLOSED = 900.0
-"""Seconds without any change after which a run that is over is looked at as rarely as a sealed one."""
+"""Seconds without a change after which an ended run is checked as rarely as a sealed one."""
 JUST_ENDED = 120.0
-"""Seconds after its end in which a rank's last word about it may still come."""
+"""Seconds after a run's end in which a rank's last event may still arrive."""
 FRESH = 90.0
-"""Seconds for which the scheduler's word counts as fresh: it is asked every 30."""
+"""Seconds for which a scheduler's answer counts as fresh; schedulers are asked every 30."""
 STEP = 30.0
-"""Seconds by which the age of a state grows: a page need not be made anew for every second of it."""
+"""Steps, in seconds, in which the age of a state grows, so that a page is not rendered again every second."""
 _FIELDS = fields(RunEntry)
 
 
 @dataclass(slots=True)
 class IndexEntry:
-    """One run as the index has it."""
+    """One run in the index."""
 
     project: ProjectFolder
     summary: RunEntry
     signature: Signature
     status: RunStatus | None = None
-    """None of a closed run, and after a start from the file until the run is read again."""
+    """None for a closed run, and after a start from the file until the run is read again."""
     cause: RunCause | None = None
     about: str = ""
-    """What the cause was found for: the run's state then."""
+    """The run's state for which the cause was found."""
     written: float | None = None
-    """The newest metric's or log's time by the file server's clock."""
+    """The time of the newest metric or log line by the file server's clock."""
     changed: float = 0.0
-    """When a change was seen last, seconds since 1970 of this host."""
+    """The time of the last observed change, in seconds since 1970 by this host's clock."""
     measured: str = ""
-    """The digest of the metrics that its project declared when it was read."""
+    """The digest of its project's metrics when it was read."""
     read: float = 0.0
-    """When the files were read, in seconds of the monotonic clock."""
+    """The time when the files were read, in seconds of the monotonic clock."""
     closed: bool = False
     order: tuple[float, str, str] = (0.0, "", "")
-    """Newer runs have larger ones; a clock that is ahead makes no run newer than now."""
+    """Larger for newer runs; a clock that is ahead makes no run newer than now."""
 
     def __post_init__(self) -> None:
         created = min(self.summary.created or 0.0, time.time())
@@ -65,11 +65,11 @@ class IndexEntry:
 
     @property
     def run(self) -> RunDirectory:
-        """The run; a new one each time, for it holds its whole request once that was read."""
+        # a new object each time, because it keeps its full request once that is read
         return RunDirectory(Path(self.place))
 
     def to_text(self) -> str:
-        """Return what a later start needs of it, as JSON."""
+        """Return the data that a later start needs, as JSON."""
         value = {
             "summary": _changed_fields(self.summary),
             "counted": self.summary.use is not None,
@@ -84,7 +84,7 @@ class IndexEntry:
 
 
 def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str, RunUse]) -> IndexEntry | None:
-    """Return a run as the file has it, None when the row is not whole; `uses`: by the run's place in `runs`."""
+    """Return a run from the file; None if the row is incomplete; `uses`: by the run's path in `runs`."""
     try:
         value: dict[str, Any] = json.loads(text)
         subfolder = f"{REMOVED}/{identifier}" if value["summary"].get("removed") else identifier
@@ -111,9 +111,9 @@ def loaded(project: ProjectFolder, identifier: str, text: str, uses: Mapping[str
 
 
 def about_of(summary: RunEntry, written: float | None, cause: RunCause | None = None) -> str:
-    """Return what of a run a diagnosis depends on: another state, or news of a run that stood still, make it void.
+    """Return the facts on which a run's diagnosis depends; a new state, or progress of a hanging run, changes them.
 
-    Also what logs tell later, as they do on slow file systems, when the `cause` of a failure was not found before.
+    If the `cause` of a failure was not found, later log lines, as on slow file systems, change them too.
     """
     unknown = cause is not None and summary.state != SUCCEEDED and not cause.told
     still = f" {written}" if summary.state in OPEN or unknown else ""
@@ -121,13 +121,13 @@ def about_of(summary: RunEntry, written: float | None, cause: RunCause | None = 
 
 
 def form() -> str:
-    """Return the mark of rows that this version can use."""
+    """Return the format mark of rows that this version can read."""
     names = ",".join([entry.name for entry in fields(RunEntry)] + list(FACTS))
     return f"{__version__}-{hashlib.sha256(names.encode()).hexdigest()[:12]}"
 
 
 def fresh(state: RunStatus) -> RunStatus:
-    """Return a state without its age while that only says that the scheduler is not asked every second."""
+    """Return a state without its age while the age only reflects the interval between questions to the scheduler."""
     if state.stale_seconds is None:
         return state
     age = state.stale_seconds // STEP * STEP
@@ -135,14 +135,14 @@ def fresh(state: RunStatus) -> RunStatus:
 
 
 def differs(status: RunStatus, before: RunStatus | None) -> bool:
-    """Return whether a scheduler's answer says something new; its age and its problem are no news of the run."""
+    """Return whether a scheduler's answer contains news; its age and its problem are not news about the run."""
     if before is None:
         return True
     return replace(status, stale_seconds=None, problem="") != replace(before, stale_seconds=None, problem="")
 
 
 def may_change_unseen(entry: IndexEntry, now: float) -> bool:
-    """Return whether telemetry still comes, or a rank's last word about its end."""
+    """Return whether telemetry, or a rank's last event, may still arrive."""
     if entry.closed:
         return False
     state = entry.summary.state
@@ -150,7 +150,7 @@ def may_change_unseen(entry: IndexEntry, now: float) -> bool:
 
 
 def keep_times(entry: IndexEntry, before: IndexEntry | None, now: float, watched: bool) -> None:
-    """Set when the run last changed and made progress: by this host's clock wherever the change was watched."""
+    """Set the times of the run's last change and last progress, by this host's clock if the change was observed."""
     written = entry.written
     newest = max(entry.signature, default=0) / 1e9
     if before is None:
@@ -166,7 +166,7 @@ def keep_times(entry: IndexEntry, before: IndexEntry | None, now: float, watched
 
 
 def _interned(value: dict[str, Any]) -> dict[str, Any]:
-    """Return a JSON object whose short texts exist once in memory: thousands of runs share them."""
+    """Return a JSON object whose short texts are shared in memory, because thousands of runs repeat them."""
     return {
         name: sys.intern(entry) if isinstance(entry, str) and len(entry) <= 32 else entry
         for name, entry in value.items()
@@ -174,7 +174,7 @@ def _interned(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changed_fields(summary: RunEntry) -> dict[str, Any]:
-    """Return a summary as JSON values, without what is as in any other."""
+    """Return a summary as JSON values, without fields that have their default."""
     return {
         entry.name: value
         for entry in _FIELDS
@@ -183,6 +183,6 @@ def _changed_fields(summary: RunEntry) -> dict[str, Any]:
 
 
 def is_closed(entry: IndexEntry, now: float) -> bool:
-    """Return whether nothing more is expected of a run: sealed, or over and without a change for CLOSED seconds."""
+    """Return whether a run is complete: sealed, or ended and without a change for CLOSED seconds."""
     summary = entry.summary
     return summary.sealed or (summary.state not in OPEN and now - entry.changed > CLOSED)

@@ -1,4 +1,4 @@
-"""Read what a site is made from: an event's or a project's runs, through the same index as the dashboard's."""
+"""Read the input of a site: an event's or a project's runs, through the same index as the dashboard."""
 
 import contextlib
 import time
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 MOST, PATIENCE = 200, 60.0
-"""Failures that are diagnosed at most, the newest ones, and seconds for all of them; the rest stays without a cause."""
+"""The most failures that are diagnosed, newest first, and seconds for all of them; the others have no cause."""
 SHARE, LEAST = 5.0, 5.0
-"""Seconds of diagnoses after which another project comes first; and that one may take at least, of those left."""
+"""Seconds of diagnoses after which another project comes first; and the shortest time limit of one diagnosis."""
 
 
 def gather(
@@ -37,13 +37,13 @@ def gather(
     index: Path | None = None,
     diagnose: bool = True,
 ) -> Catalog:
-    """Return the source of all runs of an event, or of the projects in `folders`.
+    """Return the catalog of all runs of an event, or of the projects in `folders`.
 
-    Nothing is written in any run's folder. Schedulers are asked once, about runs that go on, unless `ask` is False.
-    `index`: its file, default this user's. `diagnose`: find the causes of failures that nobody has looked at.
+    Nothing is written in a run's folder. Schedulers are asked once, about runs that have not ended, unless `ask` is
+    False. `index`: its file, by default this user's. `diagnose`: find the causes of failures without a diagnosis.
     """
     projects, problems = find_projects(event_folder, event, folders, strays=[])
-    if event is None:  # a project alone: the folder itself, not what lies below
+    if event is None:  # a project alone: the folder itself, not the folders below it
         projects = [ProjectFolder(folder.absolute()) for folder in folders]
     runs_index = Index(projects, index, bounds_of(event_folder, event, folders))
     try:
@@ -72,19 +72,18 @@ def gather(
 def all_runs(
     event_folder: Path | None, event: "Event | None", folders: Sequence[Path] = (), *, index: Path | None = None
 ) -> tuple[RunEntry, ...]:
-    """Return every run that is known, with its numbers and what it used: a table to fit models to, in one call.
+    """Return all runs with their numbers and their use: a table for fitting models, in one call.
 
-    Those to show come first, newest first; then those that only count, cleaned up (`removed`) or in no team's folder.
-    Nobody is asked and nothing is diagnosed. `index`: its file, default this user's.
+    Displayed runs come first, newest first; then those that only count, cleaned up (`removed`) or in no team's folder.
+    No scheduler is asked and nothing is diagnosed. `index`: its file, by default this user's.
     """
     return gather(event_folder, event, folders, ask=False, index=index, diagnose=False).entries
 
 
 def find_entry(text: str, project: Path) -> RunEntry | None:
-    """Return the run that a part of an id names, among those of the event around a project; None: no id has it.
+    """Return the run that a part of an id identifies, among those of the event around a project; None if there is none.
 
-    Without an event, and where its file cannot be used, among those of the project alone. Raises RequestError when
-    several runs have it.
+    Without an event, or if its file is invalid, among those of the project alone. Raises RequestError if several match.
     """
     event = None
     with contextlib.suppress(HackathonError):
@@ -96,7 +95,7 @@ def find_entry(text: str, project: Path) -> RunEntry | None:
 
 
 def rules_of(event_folder: Path | None) -> list[Path]:
-    """Return the event's folder if its rules count: those of another account's event do once the user trusted it."""
+    """Return the event's folder if its rules count; those of another account's event count once the user trusts it."""
     return [event_folder] if event_folder is not None and _counts(event_folder) else []
 
 
@@ -105,11 +104,7 @@ def _counts(folder: Path) -> bool:
 
 
 def _diagnose(index: Index, folders: Sequence[Path]) -> list[str]:
-    """Diagnose failures that have no cause yet, keep what is found in the index, and return what went wrong.
-
-    The next one is always the newest of the project whose diagnoses have taken the least time, so that one whose logs
-    or rules take for ever costs the others no cause.
-    """
+    """Diagnose failures without a cause, store the results in the index, and return the problems."""
     over = frozenset(ENDED) - {SUCCEEDED, CANCELLED}
     failed = [key for run in index.summaries if run.state in over and not index.examined(key := run_key(run))][:MOST]
     waiting: dict[str, list[str]] = {}
@@ -120,6 +115,7 @@ def _diagnose(index: Index, folders: Sequence[Path]) -> list[str]:
     examiner, until = Examiner(), time.monotonic() + PATIENCE
     try:
         while waiting and (left := until - (begin := time.monotonic())) > 0:
+            # a project with endless logs or slow rules must not delay the others
             project = min(waiting, key=lambda name: spent[name] // SHARE)
             key = waiting[project].pop()
             if not waiting[project]:

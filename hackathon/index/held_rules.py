@@ -1,4 +1,4 @@
-"""Rules of diagnosis with their scanner, held for a while: making them takes far longer than using them on one run."""
+"""Cache diagnosis rules with their scanner, because building them takes far longer than using them on one run."""
 
 import threading
 import time
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.scan import RuleSet
 
 AGE = 60.0
-"""Seconds for which rules are used again before their files are read anew."""
+"""Seconds for which rules are reused before their files are read again."""
 MOST = 50
-"""Sets of rules, one a project, that are held."""
+"""The most sets of rules, one per project, that are cached."""
 TURN = 2.0
-"""Seconds that a thread waits for another one, which may wait for a file system, before it does without."""
+"""Seconds that a thread waits for another one, which may wait for a file system, before it gives up."""
 
 
 class HeldRules:
-    """Sets of rules by the folders that have some of their own."""
+    """Sets of rules by the folders with further rules."""
 
     def __init__(self) -> None:
         self._sets: dict[tuple[Path, ...], tuple[float, RuleSet]] = {}
@@ -27,7 +27,10 @@ class HeldRules:
 
     @contextmanager
     def used(self, folders: Sequence[Path]) -> "Iterator[RuleSet | None]":
-        """Yield rules for one of several threads, for a scanner serves one; None when another one does not end."""
+        """Yield rules for one thread, because a scanner serves one at a time.
+
+        None if another thread does not finish.
+        """
         if not self._turn.acquire(timeout=TURN):
             yield None
             return
@@ -37,7 +40,7 @@ class HeldRules:
             self._turn.release()
 
     def of(self, folders: Sequence[Path]) -> "RuleSet":
-        """Return the shipped rules, the user's, and those of folders. Raises as `config.load.load_rules` does."""
+        """Return the shipped rules, the user's, and those in folders. Raises as `config.load.load_rules` does."""
         from hackathon.config.load import load_rules
         from hackathon.diagnosis.scan import RuleSet
 
@@ -45,7 +48,7 @@ class HeldRules:
         if key in self._sets and now - self._sets[key][0] <= AGE:
             return self._sets[key][1]
         fresh = RuleSet(load_rules(folders)[0])
-        # most teams have no rules of their own: one and the same list spares making its scanner again
+        # most teams have no rules of their own, so sharing an equal set saves building its scanner again
         same = next((rule_set for _, rule_set in self._sets.values() if rule_set == fresh), fresh)
         if len(self._sets) > MOST:
             self._sets.clear()

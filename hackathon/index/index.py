@@ -1,4 +1,4 @@
-"""All runs of some projects, kept in memory and on node-local disk, and brought up to date with few looks at files."""
+"""All runs of some projects, kept in memory and on node-local disk, and updated with few file accesses."""
 
 import re
 import time
@@ -35,27 +35,29 @@ from hackathon.text.messages import message
 from hackathon.text.told import tell
 
 CLOSED_AT_ONCE = 250
-"""Closed runs that one refresh looks at, in turn."""
+"""Closed runs that one refresh checks, in turn."""
 AGAIN, AGAIN_AT_ONCE, AGAIN_SECONDS = 10.0, 20, 0.2
-"""Seconds after which a run that goes on, or has just ended, is read again without a change: so often its telemetry
-grows; how many of these at once, and in how many seconds: some have long logs."""
-SURELY = 4.0
-"""Seconds between two looks at open runs past the memory of network file systems."""
-PORTION_SECONDS = 2.0
-"""Seconds after which a portion of new runs is cut short: logs without a Meter's numbers may be long."""
-EVENTS = 64 << 20
-"""Bytes of a run's events beyond which they are not read: no job writes so many."""
-LINKS = 3
-"""Links of one project that are told of."""
-WATCHED = 60.0
-"""Seconds between two looks within which a change is known to be new, whatever the file server's clock says."""
+"""Seconds between two reads of an unfinished run without a sign of change; most runs and seconds per refresh.
 
-# It stands in a scheduler's command: what a file calls a job and begins with a dash would be an option there.
+Telemetry of such a run, or of one that has just ended, grows at this interval, and some runs have long logs.
+"""
+SURELY = 4.0
+"""Seconds between two checks of open runs that bypass the cache of network file systems."""
+PORTION_SECONDS = 2.0
+"""Seconds after which a batch of new runs is interrupted, because logs without a Meter's numbers may be long."""
+EVENTS = 64 << 20
+"""Bytes of a run's events above which they are not read; no job writes so many."""
+LINKS = 3
+"""Links of one project that are reported."""
+WATCHED = 60.0
+"""Seconds between two checks within which a change is certainly new, whatever the file server's clock says."""
+
+# A job id is an argument of a scheduler's command, where a file's text that begins with a dash would be an option.
 _JOB_ID = re.compile(r"[A-Za-z0-9][\w.:,@%+\[\]-]{0,250}\Z", re.ASCII)
 
 
 class Index:
-    """Summaries of all runs of some projects. One thread refreshes; nothing is ever written into a run's folder."""
+    """Summaries of all runs of some projects. One thread refreshes; nothing is written into a run's folder."""
 
     def __init__(
         self,
@@ -65,23 +67,24 @@ class Index:
         *,
         most: int = 0,
     ) -> None:
-        """Open the index in the file `path` (default: in this user's folder on the node's own disk).
+        """Open the index in the file `path` (by default in this user's folder on the node's own disk).
 
-        `bounds`: where links may lead, default the projects' folders. `most`: new runs that one refresh reads, 0: all.
+        `bounds`: where links may lead, by default the projects' folders. `most`: new runs that one refresh reads, 0:
+        all.
         """
         self.version = 0
         """Grows with every change."""
         self.seen: Seen = {}
-        """What schedulers said, for `runs.status.status`."""
+        """Answers of schedulers, for `runs.status.status`."""
         self.pending = 0
-        """New runs that the last refresh left for the next one."""
+        """New runs that the last refresh left to the next one."""
         self._most = most
         self._entries: dict[str, IndexEntry] = {}
         self._listings: dict[str, Listing] = {}
         self._turn: list[str] = []
         self._refreshed = -1e9
         self._sure, self._surely = -1e9, True
-        self._cost = 0.01  # seconds to read one run, as it was lately
+        self._cost = 0.01  # seconds to read one run, by the latest measurements
         self._others = True
         self._sorted: tuple[tuple[RunEntry, ...], tuple[RunEntry, ...]] | None = ((), ())
         self._gone_uses: list[tuple[str, str]] = []
@@ -93,7 +96,7 @@ class Index:
         self.use(projects, bounds)
 
     def use(self, projects: Sequence[ProjectFolder], bounds: Bounds | None = None) -> None:
-        """Take these projects from now on; runs of others leave with the next refresh."""
+        """Replace the projects; runs of others leave with the next refresh."""
         self._others = True
         self._bounds = bounds or Bounds([(project.path, project.team) for project in projects])
         before, self._projects = self._projects, {str(project.path): project for project in projects}
@@ -115,12 +118,12 @@ class Index:
 
     @property
     def summaries(self) -> tuple[RunEntry, ...]:
-        """The runs to show, newest first."""
+        """The displayed runs, newest first."""
         return self._parted[0]
 
     @property
     def unseen(self) -> tuple[RunEntry, ...]:
-        """The runs that are not shown and count for what was used: cleaned up, or in no team's folder."""
+        """The runs that are not displayed and count as used time: cleaned up, or in no team's folder."""
         return self._parted[1]
 
     @property
@@ -134,21 +137,21 @@ class Index:
 
     @property
     def stored(self) -> bool:
-        """Whether it is kept on disk; else it is made anew at the next start."""
+        """Whether the index is stored on disk; if not, the next start builds it again."""
         return self._stored.usable
 
     @property
     def unreadable(self) -> dict[str, int]:
-        """Project's folder → how many of its runs this user may not read."""
+        """Project's folder → number of its runs that this user may not read."""
         return {name: len(listing.unreadable) for name, listing in self._listings.items() if listing.unreadable}
 
     @property
     def outside(self) -> list[str]:
-        """Why links among the runs are not followed, in words; of each project the first ones."""
+        """Reasons why links among the runs are not followed; the first ones of each project."""
         return [text for listing in self._listings.values() for text in listing.outside[:LINKS]]
 
     def asked_about(self) -> list[tuple[str, RunDirectory]]:
-        """Return (key, run) of the runs whose schedulers may have something to say."""
+        """Return (key, run) of the runs whose schedulers may have news."""
         return [
             (key, entry.run)
             for key, entry in self._entries.items()
@@ -156,30 +159,28 @@ class Index:
         ]
 
     def state_of(self, key: str) -> RunStatus | None:
-        """Return a run's state; None when the run is not there."""
+        """Return a run's state; None if the run does not exist."""
         entry = self._entries.get(key)
         if entry is not None and entry.status is None:
             return self._state(entry.run)
         return None if entry is None else entry.status
 
     def about(self, key: str) -> str:
-        """Return what a cause is to be attached for now; empty when the run is not there."""
+        """Return the facts for which a cause would be attached now; empty if the run does not exist."""
         entry = self._entries.get(key)
         return "" if entry is None else about_of(entry.summary, entry.written)
 
     def examined(self, key: str) -> bool:
-        """Return whether a run has a cause, or was found to have none, in the state that it is in."""
+        """Return whether a run has a diagnosis, with or without a cause, for its present state."""
         entry = self._entries.get(key)
         if entry is None or (entry.cause is None and entry.summary.told is None):
             return False
         return entry.cause is None or entry.about == about_of(entry.summary, entry.written, entry.cause)
 
     def refresh(self, statuses: Mapping[str, RunStatus] | None = None) -> list[str]:
-        """Bring the summaries up to date and return the keys `<project folder>//<id>` of what changed, or is gone.
+        """Update the summaries and return the keys `<project folder>//<id>` of changed and deleted runs.
 
-        `statuses` (by key): of runs whose schedulers were just asked, with `seen` for the answers. They tell which runs
-        to look at again; the state is found from the run's files as they are now and from `seen`, for a scheduler may
-        have taken long to answer.
+        `statuses` (by key): runs whose schedulers were just asked; the answers are in `seen`.
         """
         now, clock = time.time(), time.monotonic()
         self._surely = clock - self._sure >= SURELY
@@ -199,13 +200,15 @@ class Index:
         due += [key for _, key in sorted(again)[:few]]
         due += [
             key
+            # only selects runs to read again: a scheduler may have taken long to answer, so the run's files count as
+            # well
             for key, status in (statuses or {}).items()
             if (indexed := self._entries.get(key)) is not None and differs(status, indexed.status)
         ]
         due = list(dict.fromkeys(due))
         try:
             changed = self._read(due, now, clock)
-        except BaseException:  # whatever it was: what is new is looked at again, and shown as far as it was read
+        except BaseException:  # after any error, the changed runs are checked again and displayed with what was read
             self._others, self._sorted = True, None
             self.version += 1
             raise
@@ -222,7 +225,10 @@ class Index:
         return changed
 
     def attach(self, key: str, cause: RunCause, about: str) -> bool:
-        """Keep what a diagnosis told about a run; False when the run is gone, or is no more what it was (`about`)."""
+        """Store the result of a run's diagnosis.
+
+        Return False if the run is gone or its facts (`about`) have changed.
+        """
         entry = self._entries.get(key)
         if entry is None or about != about_of(entry.summary, entry.written):
             return False
@@ -241,7 +247,7 @@ class Index:
         self._stored.close()
 
     def _listed(self, clock: float) -> tuple[list[str], list[str]]:
-        """Return the keys of new runs, newest first, and of those that are gone; those are dropped."""
+        """Return the keys of new runs, newest first, and of runs that are gone, which are dropped."""
         fresh: list[str] = []
         entries = self._entries
         news = lost = self._others
@@ -273,7 +279,7 @@ class Index:
             self._forget(key)
             del entries[key]
         for key in fresh:
-            if key in entries:  # cleaned up since
+            if key in entries:  # cleaned up meanwhile
                 self._forget(key)
         for name in [name for name in self._listings if name not in self._projects]:
             del self._listings[name]
@@ -282,7 +288,7 @@ class Index:
         return fresh[: self._most] if self._most else fresh, gone
 
     def _forget(self, key: str) -> None:
-        """Drop what is kept under the place where a run is no more."""
+        """Drop the data stored under a path that is no longer a run's."""
         entry = self._entries[key]
         self.seen.pop(Path(entry.place), None)
         self._gone_uses.append((entry.summary.project, entry.place.removeprefix(f"{entry.summary.project}/runs/")))
@@ -305,17 +311,17 @@ class Index:
         return signature_of(base, surely=self._surely and entry.summary.state in OPEN) != entry.signature
 
     def _read(self, keys: list[str], now: float, clock: float) -> list[str]:
-        """Read runs and return the keys of those whose summaries are new or other than before."""
+        """Read runs and return the keys of those with new or changed summaries."""
         changed = []
         for key in keys:
             before = self._entries.get(key)
             if self._most and before is None and time.monotonic() - clock > PORTION_SECONDS:
-                self.pending += 1  # what was read so far is shown first
+                self.pending += 1  # the runs read so far are displayed first
                 continue
             project, run = self._directory(key)
             measured = self._definitions.of(str(project.path))
             with run.held():
-                # before reading: what changes meanwhile is seen the next time
+                # before reading, so that a change meanwhile is noticed the next time
                 signature = signature_of(str(run.path))
                 status, summary = self._read_one(project, run, before)
             entry = IndexEntry(project, summary, signature, status, written=summary.progress, read=clock)
@@ -334,8 +340,8 @@ class Index:
     def _read_one(
         self, project: ProjectFolder, run: RunDirectory, before: IndexEntry | None
     ) -> tuple[RunStatus, RunEntry]:
-        """Return a run's state and summary; whatever its files hold, the other runs do not suffer for it."""
-        # what reads a run judges it, too: an index in which nothing has changed does without all of that
+        """Return a run's state and summary; bad content of its files does not affect other runs."""
+        # imported here because an index without changes does not need the code that judges runs
         from hackathon.index.reader import folder_of, summarise
 
         if folder_of(run.files, "events").size > EVENTS:
@@ -356,7 +362,7 @@ class Index:
         return self._projects[name], RunDirectory(Path(f"{name}/runs/{subfolder}"))
 
     def _use(self, run: RunDirectory, state: RunStatus, before: IndexEntry | None) -> RunUse | None:
-        """Return what a run used, with the scheduler's account where it was ever asked; None of a broken record."""
+        """Return a run's use, with the scheduler's accounting if it was ever asked; None for a broken record."""
         try:
             use = use_by(run, state, self.seen.get(run.path))
         except HackathonError:
@@ -367,7 +373,7 @@ class Index:
     def _state(self, run: RunDirectory) -> RunStatus:
         try:
             return status([run], ask=False, write=False, seen=self.seen)[0]
-        except Exception:  # whatever a file has in it that nobody thought of
+        except Exception:  # a file may contain anything
             return RunStatus(run.id, LOST, reason=message("watch.broken"))
 
     def _row(self, key: str) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""Which runs a folder has and whether their files have changed, with as few looks at the disk as will do."""
+"""Which runs a folder contains and whether their files have changed, with as few file accesses as possible."""
 
 import os
 import time
@@ -8,41 +8,43 @@ from hackathon.index.projects import Containment
 from hackathon.runs.directory import REMOVED, files_of
 
 Signature = tuple[int, ...]
-"""For each of FACTS its time of change in nanoseconds plus its size, 0 for what is not there."""
+"""For each of FACTS its modification time in nanoseconds plus its size, 0 for a missing file."""
 FACTS = (
     "/client", "/final.json", "/request.json", "/claim", "/events", "/events/job.jsonl", "/metrics",
     "/metrics/rank-0.jsonl", "/logs", "/logs/job.log", "/logs/rank-0.log",
 )  # fmt: skip
-"""What changes with a run's state and numbers; of a closed run only the first one is looked at."""
+"""Files that change with a run's state and numbers; for a closed run only the first one is checked."""
 LISTED, SETTLED = 30.0, 10.0
-"""Seconds after which a folder is listed again without a sign of a change; and for which a fresh change may hide
-another one, for want of finer clocks."""
+"""Seconds until an unchanged folder is listed again; and for which a new change may hide another.
+
+Modification times have a coarse resolution.
+"""
 
 
 class Listing:
-    """The runs in one folder `runs`, cleaned-up ones too, listed again when the folder has changed."""
+    """The runs in one folder `runs`, including cleaned-up ones, listed again when the folder changes."""
 
     def __init__(self, folder: str, runs_before: Iterable[str] = ()) -> None:
-        """Begin with nothing; `runs_before`: places that were runs before, which are not looked into again."""
+        """Start empty; `runs_before`: paths that are known to be runs, which are not examined again."""
         self.names: dict[str, str] = {}
-        """Run's id → its place in the folder: of a run that was cleaned up `.removed/<id>`."""
+        """Run's id → its path in the folder; of a cleaned-up run `.removed/<id>`."""
         self.unreadable: list[str] = []
-        """Names of folders in it that this user may not read."""
+        """Names of subfolders that this user may not read."""
         self.outside: list[str] = []
-        """Why links among them are not followed, in words: they lead out of what may be read."""
+        """Reasons why links are not followed: they lead out of the allowed folders."""
         self.closed = ""
-        """Why the folder itself cannot be listed; empty where it can, or is not there."""
+        """Why the folder itself cannot be listed; empty if it can be, or is missing."""
         self.lost = False
-        """Whether the last change took runs away, or moved them."""
+        """Whether the last change removed or moved runs."""
         self._folder = folder
         self._known = frozenset(runs_before)
         self._changed = (-1, -1)
         self._listed = -1e9
         self._fresh = True
-        # the folder had changed shortly before it was listed: more may have come with the same time
+        # the folder changed shortly before it was listed, so later entries may have the same time
 
     def look(self, bounds: Containment, clock: float) -> bool:
-        """Bring `names` up to date and return whether they changed; a folder that is gone has none.
+        """Update `names` and return whether they changed; a missing folder has none.
 
         `clock`: now, in seconds of the monotonic clock.
         """
@@ -67,7 +69,7 @@ class Listing:
             names = {**self._removed(bounds), **names}
         except PermissionError as error:
             self.closed = error.strerror or str(error)
-        except OSError:  # a server that does not answer now: what was known stays until it does
+        except OSError:  # a server that does not answer: the earlier names stay until it does
             self._changed = (-1, -1)
             return False
         self.names = names
@@ -84,7 +86,7 @@ class Listing:
             return {}
 
     def _in(self, below: str, bounds: Containment) -> dict[str, str]:
-        """Return name → place of the runs in the folder, or in one in it. Raises OSError."""
+        """Return name → path of the runs in the folder, or in a subfolder. Raises OSError."""
         names: dict[str, str] = {}
         with os.scandir(f"{self._folder}/{below}") as entries:
             for entry in entries:
@@ -110,7 +112,7 @@ class Listing:
 
 
 def _is_allowed(entry: "os.DirEntry[str]", bounds: Containment) -> bool:
-    """Return whether a link may be followed, to a folder; one to itself, or to where nobody may look, may not."""
+    """Return whether a link may be followed to a folder; not to itself, and not out of the allowed folders."""
     try:
         return bounds.allow_run(entry.path) and entry.is_dir()
     except OSError:
@@ -118,7 +120,7 @@ def _is_allowed(entry: "os.DirEntry[str]", bounds: Containment) -> bool:
 
 
 def mark(path: str) -> int:
-    """Return a number that changes with a file: its time of change in nanoseconds plus its bytes; 0 without one."""
+    """Return a number that changes with a file: modification time in ns plus size; 0 if it is missing."""
     try:
         status = os.stat(path)  # noqa: PTH116 — plain strings: this is done for thousands of files
     except OSError:
@@ -127,9 +129,9 @@ def mark(path: str) -> int:
 
 
 def signature_of(base: str, *, surely: bool = False) -> Signature:
-    """Return the signature of a run's folder; `surely`: as the file server has it, not as this host remembers it.
+    """Return the signature of a run's folder; with `surely`, from the file server instead of this host's cache.
 
-    NFS answers `stat` from a memory that may be a minute old; opening a file or a folder asks the server (nfs(5),
+    NFS answers `stat` from a cache that may be a minute old; opening a file or a folder asks the server (nfs(5),
     close-to-open consistency).
     """
     if surely:
@@ -140,5 +142,5 @@ def signature_of(base: str, *, surely: bool = False) -> Signature:
 
 
 def _is_run(path: str) -> bool:
-    """Return whether a folder is a run: it has a request, even a broken one."""
+    """Return whether a folder is a run: it contains a request, even a broken one."""
     return os.path.lexists(f"{path}/request.json")

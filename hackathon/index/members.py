@@ -1,4 +1,4 @@
-"""Which team of an event an account belongs to, and whose budget a run is."""
+"""Assign accounts to the teams of an event, and runs to the budgets of teams."""
 
 import pwd
 from typing import TYPE_CHECKING
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 class Members:
-    """The accounts of an event's members, and the names of this machine's accounts."""
+    """The accounts of an event's members, and the account names of this machine."""
 
     def __init__(self, event: "Event | None") -> None:
         self._accounts: dict[int, str] = {}
         self.teams: dict[str, list[str]] = {}
-        """Team → accounts, as they stand in hackathon.yaml."""
+        """Team → accounts, in the order of hackathon.yaml."""
         if event is not None:
             self.teams = {team.name: team.accounts for team in event.teams}
         self._team = {user: name for name, users in self.teams.items() for user in users}
 
     def account(self, uid: int | None) -> str:
-        """Return a user's account; `uid 1234` when the machine knows none."""
+        """Return a user's account; `uid 1234` if the machine does not have it."""
         if uid is None:
             return "?"
         if uid not in self._accounts:
@@ -34,14 +34,14 @@ class Members:
         return self._accounts[uid]
 
     def team_of(self, account: str) -> str:
-        """Return the team of an account as hackathon.yaml writes it, empty for none."""
+        """Return the team of an account as hackathon.yaml writes it; empty if it has none."""
         return self._team.get(account, "")
 
     def team_of_run(self, project: "ProjectFolder", use: "RunUse") -> str:
-        """Return whose budget a run is: of the team whose folder it lies in, else of its owner's, else as it says.
+        """Return the team whose budget a run counts against: that of its folder, else its owner's, else its record's.
 
-        A record may name any team. It is believed where the owner is in no team and that team has no members written
-        down, or is not in hackathon.yaml at all.
+        A record may name any team. It counts only if the owner is in no team and the named team lists no members or is
+        missing in hackathon.yaml.
         """
         if project.team:
             return project.team

@@ -1,4 +1,4 @@
-"""What was read or made lately, for whoever asks for it again: one memory for one server or one publication."""
+"""A cache of recently read or computed values, one for each server or publication."""
 
 import threading
 from collections import OrderedDict
@@ -8,27 +8,27 @@ from typing import Any
 
 
 class Memory:
-    """Values by the name of a table and a key; the oldest of a full table go. Several threads may use it at once."""
+    """Values by table and key; a full table drops its oldest. Several threads may use it at once."""
 
     def __init__(self) -> None:
         self._tables: dict[str, OrderedDict[Hashable, Any]] = {}
         self._lock = threading.Lock()
         self.folder: Path | None = None
-        """Where drawings lie between two publications: on a disk of this machine, derived; None: nowhere."""
+        """The folder of cached drawings between two publications, on a local disk; None: no cache on disk."""
         self.pictures: Callable[..., list[bytes]] | None = None
-        """What draws, where a process of a server's stays for it; None: each time another one."""
+        """Draws pictures in a process that a server keeps running; None: a new process each time."""
 
     def __reduce__(self) -> tuple[type["Memory"], tuple[()]]:
-        """Go to another process empty."""
+        """Become empty in another process."""
         return Memory, ()
 
     def recall(self, table: str, key: Hashable) -> Any | None:
-        """Return what is kept under a key, None when there is nothing."""
+        """Return the value of a key; None if there is none."""
         with self._lock:
             return self._tables[table].get(key) if table in self._tables else None
 
     def keep(self, table: str, key: Hashable, value: Any, most: int) -> None:
-        """Keep a value, and of its table `most` values at most."""
+        """Store a value, and at most `most` values in its table."""
         with self._lock:
             values = self._tables.setdefault(table, OrderedDict())
             values[key] = value
@@ -37,7 +37,7 @@ class Memory:
                 values.popitem(last=False)
 
     def forget(self, table: str, key: Hashable) -> None:
-        """Keep nothing under a key any more."""
+        """Remove the value of a key."""
         with self._lock:
             if table in self._tables:
                 self._tables[table].pop(key, None)

@@ -1,4 +1,4 @@
-"""What a run measured last, and how busy its machine was then: from the ends of its files, however long they are."""
+"""A run's latest measurements, and the load of its machine then, from the ends of its files."""
 
 import math
 import re
@@ -23,9 +23,9 @@ from hackathon.text.told import Told
 TAIL = 64 << 10
 """Bytes at the end of a file of metrics or telemetry that are read."""
 INTERVALS = 10
-"""Intervals whose median is the value of a run that goes on."""
+"""Intervals whose median is the value of an unfinished run."""
 LOGS_OPEN = 1 << 20
-"""Bytes of logs in which numbers of a run that goes on are looked for when no Meter wrote any."""
+"""Bytes of an unfinished run's logs that are searched for numbers if no Meter wrote any."""
 WINDOW = 300.0
 """Seconds of telemetry that count, back from its newest line."""
 HOSTS = 16
@@ -35,18 +35,18 @@ _MEMORY = re.compile(r"(\d+)\s*(MiB|GiB|GB)\b")
 
 @dataclass(frozen=True)
 class RunningNumbers:
-    """The numbers of a run: the final ones, or those of the last lines of one that goes on."""
+    """The numbers of a run: the final ones, or for an unfinished run those of its last lines."""
 
     numbers: Numbers
     interval: float | None = None
-    """Seconds between the newest lines of metrics of a run that goes on."""
+    """Seconds between the newest metric lines of an unfinished run."""
     problem: Told | None = None
-    """Why its patterns told nothing."""
+    """Why its patterns found nothing."""
 
 
 @dataclass(frozen=True)
 class HostLoad:
-    """How busy a run's hosts were over the last minutes; None is not known."""
+    """The load of a run's hosts over the last minutes; None is unknown."""
 
     gpu_percent: float | None = None
     memory_percent: float | None = None
@@ -54,7 +54,7 @@ class HostLoad:
 
 
 def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes]:
-    """Return the complete lines in the last `limit` bytes of a run's file; none when it cannot be read."""
+    """Return the complete lines in the last `limit` bytes of a run's file; empty if it cannot be read."""
     end = files.end(name, limit)
     if end is None:
         return []
@@ -66,10 +66,10 @@ def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes
 def numbers(
     run: GuardedPath, record: RunRecord, metrics: Iterable[str], meters: MeterFiles, *, over: bool
 ) -> RunningNumbers:
-    """Return what a run measured; `metrics`: names in its folder `metrics`; `meters`: the Meters' files among them.
+    """Return a run's measurements; `metrics`: names in its folder `metrics`; `meters`: the Meters' files among them.
 
-    Of a run that is over: its final numbers. Of one that goes on: the median over the last INTERVALS lines of the
-    Meter, else what short logs tell so far.
+    For an ended run: its final numbers. For an unfinished one: the median over the last INTERVALS lines of the Meter,
+    else the numbers found in short logs.
     """
     lines = [] if over else _newest_attempt(run, metrics)
     entry = record.metrics.get(record.metric, {})
@@ -90,11 +90,11 @@ def numbers(
 
 
 def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the newest attempt's last lines in the file of the lowest rank: as many as its numbers are made from."""
+    """Return the newest attempt's last lines in the file of the lowest rank, as many as its numbers need."""
     first = min((name for name in names if _rank(name) >= 0), key=_rank, default=None)
     rows: list[dict[str, Any]] = []
     attempt, counted = 0, 0
-    # from the end: of most runs a few lines tell all
+    # from the end, because a few lines suffice for most runs
     for line in objects(reversed(tail_lines(run.folder, f"metrics/{first}") if first is not None else [])):
         its = int(_finite(number(line.get("attempt"))) or 1)
         if its < attempt:
@@ -115,7 +115,7 @@ def _interval(rows: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def _metered(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return what the newest lines of a Meter say: rates as the median over them, of others the last."""
+    """Return the values of a Meter's newest lines: the median of rates, the last value of others."""
     values: dict[str, list[float]] = {}
     for line in rows:
         if line.get("final") or line.get("warmup"):
@@ -137,7 +137,7 @@ def _rank(name: str) -> int:
 def usage(run: GuardedPath) -> HostLoad:
     """Return the mean utilisation of a run's GPUs and CPUs and the highest share of a GPU's memory, in percent.
 
-    Over the last WINDOW seconds that each host wrote about, by its own clock.
+    The mean covers the last WINDOW seconds of each host's data, by its own clock.
     """
     busy: list[float] = []
     cpu: list[float] = []
@@ -166,7 +166,7 @@ def _rows(files: GuardedFolder, name: str) -> list[tuple[float, str, float, floa
             moment, percent = float(parts[0]), float(parts[3])
             memory = float(parts[4]) if parts[4] else None
         except (ValueError, IndexError):
-            continue  # the header, a torn line, `[N/A]`
+            continue  # the header, an incomplete line, `[N/A]`
         if not (math.isfinite(moment) and 0.0 <= percent <= 100.0 and parts[1] in (b"gpu", b"cpu")):
             continue
         if rows and rows[0][0] - moment > WINDOW:
@@ -176,14 +176,14 @@ def _rows(files: GuardedFolder, name: str) -> list[tuple[float, str, float, floa
 
 
 def _gpu_memory(files: GuardedFolder, host: str) -> float | None:
-    """Return the MiB of a host's smallest GPU as `nvidia-smi` told, else as its name says; None when neither does."""
+    """Return the MiB of a host's smallest GPU from `nvidia-smi`, else from its name; None if neither contains it."""
     listed = files.json(f"env/{host}.json").get("gpus")
     sizes = []
     for text in listed if isinstance(listed, list) else ():
         amounts = _MEMORY.findall(str(text)[:500])
         if amounts:
             amount, unit = amounts[-1]
-            sizes.append(float(amount) * {"MiB": 1.0, "GiB": 1024.0, "GB": 1024.0}[unit])  # names say GB
+            sizes.append(float(amount) * {"MiB": 1.0, "GiB": 1024.0, "GB": 1024.0}[unit])  # names use GB
     return min(sizes) if sizes and min(sizes) > 0 else None
 
 

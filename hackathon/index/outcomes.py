@@ -1,4 +1,4 @@
-"""What a team reached, the same for every reader: its main study, its other projects, and how many runs it had."""
+"""The results of teams, the same for every reader: main study, other projects, and number of runs."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,22 +20,22 @@ from hackathon.text.errors import HackathonError
 UNFINISHED = (*OPEN, "CREATED", "CANCELLED")
 """States of runs that neither succeeded nor failed."""
 KEPT = 4096
-"""Projects whose choice of a main study is remembered."""
+"""Projects whose main study is cached."""
 
 
 @dataclass(frozen=True)
 class MainStudy:
-    """The study that stands for a team, or for one of its projects, and the point of it that leads."""
+    """The study that represents a team, or one of its projects, and its best point."""
 
     series: StudyRuns
-    """Its runs; of a study with several settings those with the settings of the leading point."""
+    """Its runs; of a study with several settings, those with the settings of the best point."""
     processes: int
     speedup: float
     efficiency: float
     doubts: tuple[Mapping[str, Any], ...] = ()
-    """About the leading point, as JSON; none of them says that it is false."""
+    """Doubts about the best point, as JSON; none of them says that it is false."""
     compared: bool = True
-    """Whether it ran on a machine of the event; what ran on a laptop alone is in no sum and no comparison."""
+    """Whether it ran on a machine of the event; a study that ran only on a laptop is in no sum and no comparison."""
 
     @property
     def study(self) -> str:
@@ -44,7 +44,7 @@ class MainStudy:
 
     @property
     def doubted(self) -> str:
-        """The mark of the doubts about the leading point, in the current language; empty without any."""
+        """The mark of the doubts about the best point, in the current language; empty without doubts."""
         return doubt_mark(self.doubts)
 
     @property
@@ -54,39 +54,39 @@ class MainStudy:
 
     @property
     def clusters(self) -> tuple[str, ...]:
-        """Where its runs were."""
+        """The clusters of its runs."""
         return tuple(sorted({run.cluster for run in self.series.runs if run.cluster}))
 
     @property
     def run(self) -> RunEntry | None:
-        """The first successful run of the leading point."""
+        """The first successful run of the best point."""
         good = (run for run in self.series.runs if run.state == SUCCEEDED and run.value is not None)
         return next((run for run in good if run.processes == self.processes), None)
 
 
 @dataclass(frozen=True)
 class TeamOutcome:
-    """What one team reached."""
+    """The results of one team."""
 
     team: TeamRuns
     main: MainStudy | None
-    """None as long as no study has a speed-up that may be believed."""
+    """None while no study has a credible speed-up."""
     others: tuple[MainStudy, ...]
     """The main studies of its other projects, by name."""
     further: int
-    """Studies with a speed-up beside the main one."""
+    """Number of other studies with a speed-up."""
     runs: int
     """Runs that became jobs on a machine of the event, without those of `hackathon ready` and `hackathon try`."""
     succeeded: int
     failed: int
-    """Of `runs`: what neither succeeded, nor is cancelled, nor goes on."""
+    """Those of `runs` that neither succeeded, nor were cancelled, nor are unfinished."""
     apart: int
-    """Runs on laptops, which no sum counts."""
+    """Runs on laptops, which are in no sum."""
 
 
 @dataclass(frozen=True)
 class EventCount:
-    """How many teams and runs there are: the numbers that the site, the report and the dashboard tell."""
+    """Numbers of teams and runs, for the site, the report and the dashboard."""
 
     teams: int
     active: int
@@ -94,20 +94,20 @@ class EventCount:
     measured: int
     """Teams with a speed-up on a machine of the event."""
     apart: int
-    """Teams with a speed-up on a laptop alone."""
+    """Teams with a speed-up only on a laptop."""
     runs: int
     succeeded: int
     runs_apart: int
 
 
 def outcomes(source: Catalog) -> list[TeamOutcome]:
-    """Return what all teams reached, in the order of `by_team`."""
+    """Return the results of all teams, in the order of `by_team`."""
     away = laptops(source)
     return [outcome(team, source, away) for team in by_team(source)]
 
 
 def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None) -> TeamOutcome:
-    """Return what a team reached. `away`: clusters that are no machines of the event, where that is known."""
+    """Return the results of a team. `away`: clusters that do not belong to the event, if known."""
     away = laptops(source) if away is None else away
     studies = by_study(team.runs, source.memory)
     planned = source.event.clusters if source.event is not None else ()
@@ -135,13 +135,13 @@ def outcome(team: TeamRuns, source: Catalog, away: Collection[str] | None = None
 
 
 def of_event(teams: Iterable[TeamOutcome]) -> list[TeamOutcome]:
-    """Return the outcomes of the event's teams; outside an event those of all projects."""
+    """Return the results of the event's teams; outside an event those of all projects."""
     projects = list(teams)
     return [project for project in projects if project.team.team is not None] or projects
 
 
 def count(teams: Iterable[TeamOutcome]) -> EventCount:
-    """Return how many teams and runs there are; projects beside the event's teams count nowhere."""
+    """Return the numbers of teams and runs; projects outside the event's teams do not count."""
     event_teams = of_event(teams)
     main_studies = [team.main for team in event_teams if team.main is not None]
     return EventCount(
@@ -156,7 +156,7 @@ def count(teams: Iterable[TeamOutcome]) -> EventCount:
 
 
 def foremost(teams: Iterable[TeamOutcome]) -> TeamOutcome | None:
-    """Return the team with the largest speed-up on the event's machines, of those without doubts where there is one."""
+    """Return the team with the largest speed-up on the event's machines, if possible one without doubts."""
     best: TeamOutcome | None = None
     rank = (False, 0.0)
     for team in of_event(teams):
@@ -172,10 +172,10 @@ def main_study(
     away: Collection[str] = (),
     planned: Collection[str] = (),
 ) -> MainStudy | None:
-    """Return the study that stands for these: the named one, else the one with the largest speed-up.
+    """Return the study that represents these: the named one, else the one with the largest speed-up.
 
-    A point on the event's machines (`planned`) goes before one elsewhere, one on a laptop (`away`) comes last, and a
-    point without doubts goes before a doubted one. None when no point beyond a base may be believed.
+    A point on the event's machines (`planned`) precedes one elsewhere, one on a laptop (`away`) comes last, and a point
+    without doubts precedes a doubted one. None if no point beyond a base is credible.
     """
     choice: MainStudy | None = None
     best: tuple[Any, ...] = ()
@@ -193,12 +193,12 @@ def main_study(
 
 
 def is_called(study: StudyRuns, name: str) -> bool:
-    """Return whether a study goes by a name: its id, the last word of that, its name, or its project's folder."""
+    """Return whether a study has a name: its id, the last word of that, its name, or its project's folder."""
     return name in (study.id, study.id.rpartition("-")[2], study.name, Path(study.project).name)
 
 
 def _points(study: StudyRuns) -> list[MainStudy]:
-    """Return the believed points of a study beyond its base, of all its settings."""
+    """Return the credible points of a study beyond its base, of all its settings."""
     points: list[MainStudy] = []
     for series in by_settings(study):
         results = results_of(series)
@@ -211,7 +211,7 @@ def _points(study: StudyRuns) -> list[MainStudy]:
 
 
 def _own_choice(project: Path, source: Catalog) -> str:
-    """Return the main study that a project's `project.yaml` names, empty without one."""
+    """Return the main study that a project's `project.yaml` names; empty if it names none."""
     from hackathon.config.load import PROJECT_FILE, load_project
 
     changed = mark(f"{project}/{PROJECT_FILE}")
@@ -223,6 +223,6 @@ def _own_choice(project: Path, source: Catalog) -> str:
         try:
             name = load_project(project).main_study or ""
         except (HackathonError, OSError, ValueError):
-            name = ""  # `hackathon check` tells what is wrong with it
+            name = ""  # `hackathon check` reports the problem
     source.memory.keep("main studies", project, (changed, name), KEPT)
     return name

@@ -1,4 +1,4 @@
-"""Which folders have runs that may be shown or counted, and whose; links that lead out are not followed."""
+"""Find the folders whose runs may be displayed or counted, and their teams; links that lead out are not followed."""
 
 import functools
 import os
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 DEPTH = 3
-"""Levels below a team's folder on which projects are looked for."""
+"""Levels below a team's folder that are searched for projects."""
 MOST_FOLDERS = 5000
-"""Folders that are looked at below one team's folder."""
+"""The most folders that are searched below one team's folder."""
 _INSIDE = frozenset({"runs", "studies", "node_modules", "__pycache__", "site-packages"})
-"""Folders that have no projects in them."""
+"""Folders that contain no projects."""
 
 
 @dataclass(frozen=True)
 class ProjectFolder:
-    """A folder with `runs/`, and whose it is."""
+    """A folder with `runs/`, and its team."""
 
     path: Path
     team: str = ""
     """The team of the event; empty outside an event."""
     title: str = ""
-    """What it works on, in the words of `hackathon.yaml`."""
+    """The title of its work in `hackathon.yaml`."""
     shown: bool = True
-    """False of one in the event's folder and in no team's: its runs count for their owners' teams."""
+    """False for a project in the event's folder but in no team's: its runs count for their owners' teams."""
 
 
 class Containment:
-    """Folders, and the rule which symbolic links below them are followed: those that stay in one of them.
+    """Folders, and the rule for symbolic links below them: a link that stays in one of them is followed.
 
-    With `own` also links that this user made to folders of this user, who then looks at nothing but his own. `others`:
-    folders of other teams, (folder, team); what lies in one of them is that team's. `shared`: a folder in which a link
-    may also lead to what is in no team's folder, if whoever made the link owns that, or the shared folder, or is root.
+    With `own`, links by this user to folders of this user are followed too, because the user then sees only own files.
+    `others`: folders of other teams, (folder, team), whose content belongs to that team. `shared`: a folder in which a
+    link may also lead to a folder of no team, if the link's creator owns that folder or the shared one, or is root.
     """
 
     def __init__(
@@ -74,12 +74,15 @@ class Containment:
             return False
 
     def allow_run(self, path: str) -> bool:
-        """Return whether a run that is a symbolic link is read; in an event one in a folder `runs` counts there."""
+        """Return whether a run that is a symbolic link is read.
+
+        In an event, a link to a run in another folder `runs` is not, because the run counts there.
+        """
         above = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
         return self.allow(path) and (self._own or os.path.basename(above) not in ("runs", REMOVED))  # noqa: PTH119
 
     def refusal(self, path: str) -> str:
-        """Return why a link is not followed, in words of the current language."""
+        """Return why a link is not followed, in the current language."""
         real = os.path.realpath(path)
         team = self._whose(real, self._within(real))
         if team is not None:
@@ -87,11 +90,11 @@ class Containment:
         return message("watch.link_to_run" if self.allow(path) else "watch.link_outside", path=path)
 
     def _within(self, real: str) -> int:
-        """Return the letters of the longest root that holds a path; -1 when none does."""
+        """Return the length of the longest root that contains a path; -1 if none does."""
         return max((len(root) for root in self._roots if _is_below(real, root)), default=-1)
 
     def _whose(self, real: str, within: int) -> str | None:
-        """Return the other team that a path belongs to, None for none: the innermost folder counts."""
+        """Return the other team that owns a path, None if there is none; the innermost folder counts."""
         theirs = max(((len(root), team) for root, team in self._others if _is_below(real, root)), default=(-1, ""))
         return theirs[1] if theirs[0] > within else None
 
@@ -102,12 +105,12 @@ class Bounds:
     def __init__(self, roots: Sequence[tuple[Path, str]], *, shared: Path | None = None, own: bool = False) -> None:
         self._roots, self._shared, self._own = list(roots), shared, own
         self._made: dict[str, Containment] = {}
-        self._resolve = functools.cache(os.path.realpath)  # each team's rule names the folders of all teams
+        self._resolve = functools.cache(os.path.realpath)  # each team's rule includes the folders of all teams
 
     def of(self, team: str) -> Containment:
-        """Return the rule for the folders of a team; of no team, if it is empty."""
+        """Return the rule for the folders of a team; of no team, if the name is empty."""
         if team not in self._made:
-            mine = [root for root, its in self._roots if its in (team, "")]  # those of no team were named by the user
+            mine = [root for root, its in self._roots if its in (team, "")]  # the user named those of no team
             foreign_roots = [(root, its) for root, its in self._roots if its not in (team, "")]
             self._made[team] = Containment(
                 mine, own=self._own, others=foreign_roots, shared=self._shared, resolve=self._resolve
@@ -127,12 +130,12 @@ def find_projects(
     strays: list[str] | None = None,
     without: Sequence[Path] = (),
 ) -> tuple[list[ProjectFolder], list[str]]:
-    """Return the folders with `runs/` and what could not be read, in words of the current language.
+    """Return the folders with `runs/` and the problems while reading, in the current language.
 
-    Looked at: each team's folders (`folders` of hackathon.yaml, else the team's name beside that file), then `folders`,
-    each down to DEPTH levels; without any team and without `folders` the event's own folder. A folder that two of them
-    lead to counts once, for the first. With `strays` also what lies in the event's folder and in none of these: it is
-    not shown, what could not be read goes into that list, and nothing in `without` is looked at.
+    Searched are each team's folders (`folders` of hackathon.yaml, else the team's name beside that file), then
+    `folders`, each down to DEPTH levels; without any team and without `folders` the event's own folder. A folder that
+    two of them lead to counts once, for the first. With `strays`, the other folders of the event are searched too: they
+    are not displayed, their problems are added to `strays`, and `without` is skipped.
     """
     problems: list[str] = []
     roots = _roots(event_folder, event, folders, problems)
@@ -153,14 +156,14 @@ def find_projects(
 def bounds_of(event_folder: Path | None, event: "Event | None", folders: Sequence[Path]) -> Bounds:
     """Return which links may be followed below the folders of an event, or below `folders` without one.
 
-    A link to the folder of another team is not: a run counts for the team in whose folder it really lies.
+    A link to the folder of another team is not followed: a run counts for the team in whose folder it really is.
     """
     roots = [(root, team) for root, team, _ in _roots(event_folder, event, folders, [])]
     return Bounds(roots, shared=event_folder, own=event is None)
 
 
 def _identity(project: str) -> tuple[int, int] | str:
-    """Return what a project's folder `runs` is known by, whatever path leads to it."""
+    """Return the identity of a project's folder `runs`, the same for every path that leads to it."""
     try:
         state = os.stat(f"{project}/runs")  # noqa: PTH116
     except OSError:
@@ -171,7 +174,7 @@ def _identity(project: str) -> tuple[int, int] | str:
 def _roots(
     event_folder: Path | None, event: "Event | None", folders: Sequence[Path], problems: list[str]
 ) -> list[tuple[Path, str, str]]:
-    """Return (folder, team, what the team works on)."""
+    """Return (folder, team, title of the team's work)."""
     roots: list[tuple[Path, str, str]] = []
     base = event_folder.absolute() if event_folder is not None else None
     if event is not None and base is not None:
@@ -179,7 +182,7 @@ def _roots(
         plain = [(folder, team.name) for folder, team in named if not _is_led(folder, base)]
         for folder, team in named:
             if _is_led(folder, base):
-                # below the event's folder a link may be a team's own; a folder elsewhere was named by the event
+                # below the event's folder a link may be a team's; the event's file names folders elsewhere
                 inside = Containment([base], others=[(path, its) for path, its in plain if its != team.name])
                 if not inside.allow(str(folder)):
                     problems.append(inside.refusal(str(folder)))
@@ -195,14 +198,14 @@ def _roots(
 
 
 def _is_led(folder: Path, base: Path) -> bool:
-    """Return whether a team's folder below the event's is, or lies behind, a link."""
+    """Return whether a team's folder below the event's is a link, or lies behind one."""
     if not folder.is_relative_to(base):
         return False
     return os.path.realpath(folder) != str(Path(os.path.realpath(base)) / folder.relative_to(base))
 
 
 def _below(root: Path, bounds: Containment, problems: list[str], walked: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield the folders with `runs/`, from the root downwards, but not in `walked`, and tell what cannot be read."""
+    """Yield the folders with `runs/` from the root downwards, except `walked`, and note unreadable ones."""
     level, count = [str(root)], 0
     for depth in range(DEPTH + 1):
         following: list[str] = []
@@ -228,13 +231,13 @@ def _below(root: Path, bounds: Containment, problems: list[str], walked: frozens
 
 
 def _folders(folder: str, bounds: Containment, problems: list[str]) -> list[str]:
-    """Return the names of the folders in a folder, sorted, without links that lead outside. Raises OSError."""
+    """Return the names of the subfolders of a folder, sorted, without links that lead out. Raises OSError."""
     names = []
     with os.scandir(folder) as entries:
         for entry in entries:
             try:
                 if not entry.name.isprintable() or not entry.is_dir():
-                    continue  # a name that is no text can stand in no page
+                    continue  # a page cannot contain a name that is not valid text
                 if entry.is_symlink() and not bounds.allow(entry.path):
                     if entry.name == "runs" or os.path.isdir(f"{entry.path}/runs"):  # noqa: PTH112
                         problems.append(bounds.refusal(entry.path))

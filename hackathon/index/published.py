@@ -1,4 +1,4 @@
-"""What of an event's runs a public page may count: teams that may be told of, and machines that are no laptops."""
+"""The runs of an event that a public page may count: not those of hidden teams, nor those on laptops."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ LAPTOP = "local"
 
 
 def hidden_teams(event: "Event | None") -> frozenset[str]:
-    """Return the teams that no public page names: the organiser leaves them out, or they did not come."""
+    """Return the teams that no public page names: the organiser hides them, or they did not take part."""
     return frozenset(team.name for team in (event.teams if event else ()) if not (team.publish and team.took_part))
 
 
 def without_hidden(source: Catalog) -> Catalog:
-    """Return a catalog without the runs and projects of teams that no public page names; their people still count."""
+    """Return a catalog without the runs and projects of hidden teams; their people still count."""
     hidden = hidden_teams(source.event)
     if not hidden:
         return source
@@ -38,13 +38,13 @@ def without_hidden(source: Catalog) -> Catalog:
 
 
 def laptops(source: Catalog) -> frozenset[str]:
-    """Return the clusters that are laptops, where the event is held on other machines: no sum counts their runs.
+    """Return the clusters that are laptops, if the event uses other machines; no sum includes their runs.
 
-    Which those are says hackathon.yaml: what a run says of itself takes nobody else's runs away. An event that names no
-    clusters is held where its runs are, as far as their profiles are known.
+    An event without clusters uses those of its runs, as far as their profiles are known.
     """
     if source.laptops is not None:
         return source.laptops
+    # hackathon.yaml decides, so that a run's record cannot exclude the runs of other teams
     planned = source.event.clusters if source.event is not None else ()
     by_name = {name: _is_laptop(name, source) for name in {*planned, *(run.cluster for run in source.entries)} if name}
     if False not in [by_name[name] for name in (planned or by_name)]:
@@ -53,7 +53,7 @@ def laptops(source: Catalog) -> frozenset[str]:
 
 
 def _is_laptop(name: str, source: Catalog) -> bool | None:
-    """Return whether a cluster has no scheduler, None where no profile tells."""
+    """Return whether a cluster has no scheduler; None if there is no profile."""
     try:
         cluster = load_cluster(name, [source.event_folder] if source.event_folder else [])
     except (HackathonError, OSError):

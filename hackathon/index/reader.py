@@ -28,30 +28,30 @@ if TYPE_CHECKING:
     from hackathon.runs.states import RunStatus
 
 LONGEST = 2000
-"""Letters of a note, a name or a warning that are kept."""
+"""Characters of a note, a name or a warning that are stored."""
 WARNINGS = 8
-"""Warnings of a run that are kept."""
+"""Warnings of a run that are stored."""
 NUMBERS = 64
-"""Final numbers of a run that are kept."""
+"""Final numbers of a run that are stored."""
 FILES = 512
-"""Logs and metrics of a run whose last change is looked at."""
+"""Logs and metrics of a run whose modification time is checked."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one of a run's folders."""
+    """The files in one of a run's folders."""
 
     names: tuple[str, ...] = ()
     size: int = 0
-    """Bytes of all."""
+    """Bytes of all files."""
     newest: float | None = None
-    """When one of them was last changed, by the file server's clock."""
+    """The latest modification time, by the file server's clock."""
 
 
 def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", use: RunUse | None = None) -> RunEntry:
-    """Return the record of a run, with the cause of its failure when its own folder keeps one; `use`: what it used.
+    """Return the record of a run, with the cause of its failure if its own folder contains one; `use`: its use.
 
-    Files that are missing, half-written or not what they should be leave gaps, never an error.
+    Files that are missing, half-written or malformed leave gaps and raise no error.
     """
     record, events = run.known(), _events(run)
     metrics, logs = folder_of(run.files, "metrics"), folder_of(run.files, "logs")
@@ -118,14 +118,16 @@ def summarise(project: ProjectFolder, run: "RunDirectory", status: "RunStatus", 
 
 
 def _kept(values: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    """Return the first NUMBERS of a run's numbers; there is one NaN, so that equal summaries are equal."""
+    """Return the first NUMBERS of a run's numbers."""
     return tuple(
-        (text_of(name), math.nan if math.isnan(value) else value) for name, value in islice(values.items(), NUMBERS)
+        # all NaN are one object, so that equal summaries are equal
+        (text_of(name), math.nan if math.isnan(value) else value)
+        for name, value in islice(values.items(), NUMBERS)
     )
 
 
 def folder_of(run: GuardedFolder, name: str) -> Files:
-    """Return what lies in a folder of a run: its regular files, no links."""
+    """Return the regular files in a folder of a run; links are left out."""
     states = run.states(name, FILES)
     size = sum(state.st_size for state in states.values() if state)
     newest = max((state.st_mtime for state in states.values() if state), default=None)
@@ -134,7 +136,7 @@ def folder_of(run: GuardedFolder, name: str) -> Files:
 
 @dataclass(frozen=True)
 class _JobEvents:
-    """What the job's events say."""
+    """The facts in the job's events."""
 
     started: float | None = None
     ended: float | None = None
@@ -142,7 +144,7 @@ class _JobEvents:
 
 
 def _events(run: "RunDirectory") -> _JobEvents:
-    """Return the times of the newest attempt and the warnings of all."""
+    """Return the times of the newest attempt and the warnings of all attempts."""
     started = ended = None
     texts: dict[str, None] = {}
     for event in job_events(run.path):

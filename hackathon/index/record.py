@@ -1,4 +1,4 @@
-"""What the index keeps of each run: the one record that every view and both ways out (dashboard, site) begin with."""
+"""The index's record of each run, from which every view of dashboard and site starts."""
 
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -24,38 +24,38 @@ def parts_of(key: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class CauseText:
-    """The cause of a failure as a page shows it, in one language."""
+    """The cause of a failure for a page, in one language."""
 
     message: str
     advice: str = ""
     evidence: str = ""
-    """The line that shows it; empty when it is a fact and no line."""
+    """The line that shows it; empty if a fact shows it."""
     place: str = ""
-    """Where that line stands: `logs/rank-1.log:17`; empty without one."""
+    """The position of that line: `logs/rank-1.log:17`; empty without one."""
     causes: tuple[tuple[str, str], ...] = ()
-    """(what may be behind it, the command that shows whether it is so or ""), the most frequent first."""
+    """(possible reason, a command that confirms it or ""), the most frequent first."""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "CauseText":
-        """Return the cause from its JSON values. Raises TypeError or ValueError for anything else."""
+        """Return the cause from its JSON values. Raises TypeError or ValueError for invalid values."""
         causes = tuple((str(text), str(check)) for text, check in value.get("causes") or ())
         return cls(**{**value, "causes": causes})
 
 
 @dataclass(frozen=True)
 class RunEntry:
-    """One run in the index. Times are seconds since 1970; None is not known."""
+    """One run in the index. Times are seconds since 1970; None is unknown."""
 
     id: str
     project: str
-    """The project's folder, absolute: the key with `id`."""
+    """The project's folder, absolute; with `id` it makes the key."""
     team: str = ""
     name: str = ""
     """Its recipe or project."""
     study: str = ""
-    """The id of the study that it is a point of."""
+    """The id of its study."""
     settings: dict[str, str | int | float | bool] = field(default_factory=dict)
-    """What that study varies beside the process count."""
+    """The settings that the study varies besides the process count."""
     user: str = ""
     cluster: str = ""
     queue: str = ""
@@ -66,15 +66,15 @@ class RunEntry:
     processes: int = 0
     nodes: int = 0
     gpus: int = 0
-    """GPUs of all its nodes; 0 on machines without."""
+    """GPUs of all its nodes; 0 on machines without GPUs."""
     walltime: int = 0
-    """Seconds asked for."""
+    """Requested seconds."""
     state: str = "CREATED"
     """One of runs.states.STATES."""
     cause: str = ""
     """RunStatus.cause."""
     reasons: tuple[Told | str, ...] = ()
-    """RunStatus.reasons: the scheduler's words are as they were said."""
+    """RunStatus.reasons, with the scheduler's own words unchanged."""
     sealed: bool = False
     stale_seconds: float | None = None
     created: float | None = None
@@ -83,29 +83,29 @@ class RunEntry:
     ended: float | None = None
     attempt: int = 1
     removed: bool = False
-    """It was cleaned up: only its record and what it used are left."""
+    """Whether it was cleaned up: only its record and its use are left."""
     use: RunUse | None = None
-    """From what its hours are made; None of a run whose files say nothing that could be believed."""
+    """The source of its hours; None if the run's files contain no credible data."""
     metric: str = "samples_per_s"
     value: float | None = None
-    """The metric at the end (`logs.final`), or over the last intervals of a run that goes on."""
+    """The metric at the end (`logs.final`), or for an unfinished run over the last intervals."""
     unit: str = ""
     loss: float | None = None
     step: int | None = None
     progress: float | None = None
-    """When the newest metric line or log line was written: the time of the file's last change."""
+    """Modification time of the newest metric or log file."""
     interval: float | None = None
-    """Seconds between its newest metric lines; None when it writes none."""
+    """Seconds between its newest metric lines; None if it writes none."""
     numbers: tuple[tuple[str, float], ...] = ()
-    """(name, value) of what it told at its end, NaN and infinities too; () while it goes on."""
+    """(name, value) of its final numbers, including NaN and infinities; () while it is unfinished."""
     whole: bool = True
-    """Whether everything was read that its numbers can come from."""
+    """Whether all sources of its numbers were read."""
     doubts: tuple[Doubt, ...] = ()
-    """Why its value may not be believed, by its own records."""
+    """Reasons, from its own records, why its value may be wrong."""
     work: float | None = None
-    """Samples of a step over all processes; None when it did not tell."""
+    """Samples per step over all processes; None if unknown."""
     shares: RunShares | None = None
-    """Where the time of its steps goes; None when it did not tell, or did not succeed."""
+    """The parts of its step time; None if unknown, or if it did not succeed."""
     check_passed: bool | None = None
     gpu_percent: float | None = None
     """Mean utilisation of its GPUs over the last minutes, 0…100."""
@@ -113,25 +113,25 @@ class RunEntry:
     """The highest share of a GPU's memory in use over the last minutes, 0…100."""
     cpu_percent: float | None = None
     part: str = ""
-    """The failure's part (a finding's); empty when nothing was diagnosed or nothing failed."""
+    """The failure's part (a finding's); empty if nothing was diagnosed or the run did not fail."""
     rule: str = ""
     rank: int | None = None
     host: str = ""
     told: dict[str, CauseText] | None = None
-    """Language → the cause; None before the run was diagnosed."""
+    """Language → the cause; None before the diagnosis."""
     warned: tuple[Told | str, ...] = ()
     """Texts of the job's `warned` events, and why its numbers cannot be read."""
     silent: dict[str, tuple[str, ...]] | None = None
-    """Language → what is silently wrong with a run that did not fail; None before it was looked at."""
+    """Language → silent errors of a run that did not fail; None before the check."""
 
     @property
     def was_job(self) -> bool:
-        """Whether it became a job, or may have: what was only prepared, or refused, is no run of a team's."""
+        """Whether it became a job, or may have; a run that was only prepared, or refused, does not count for a team."""
         return bool(self.job_id or self.started) or self.state == "UNCERTAIN"
 
     @property
     def reason(self) -> str:
-        """RunStatus.explanation in the current language; of words that this version lacks the scheduler's part."""
+        """RunStatus.explanation in the current language; if this version lacks its texts, only the scheduler's."""
         try:
             return ": ".join(map(str, self.reasons))
         except (LookupError, TypeError, ValueError, AttributeError):
@@ -139,47 +139,47 @@ class RunEntry:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the job warned of, why its result may not be believed and what is silently wrong, each once."""
+        """The job's warnings, the doubts about its result and its silent errors, each once."""
         doubts = (doubt.message for doubt in self.doubts)
         return tuple(dict.fromkeys((*map(str, self.warned), *doubts, *(self.silent or {}).get(language(), ()))))
 
     def told_in(self, language: str) -> CauseText | None:
-        """Return the cause in a language, else in any; None before the run was diagnosed."""
+        """Return the cause in a language, else in any; None before the diagnosis."""
         by_language = self.told or {}
         return by_language.get(language) or next(iter(by_language.values()), None)
 
     @property
     def probe(self) -> bool:
-        """Whether it is the small job of `hackathon ready`, which is used time but no work of the team."""
+        """Whether it is the small job of `hackathon ready`, which is used time but not the team's work."""
         return self.name == PROBE_TAG and PROBE_TAG in self.tags and not self.study
 
     @property
     def rehearsal(self) -> bool:
-        """Whether it is a run of `hackathon try` or `hackathon speedup`: used time, cut short, and no result."""
+        """Whether it is a run of `hackathon try` or `hackathon speedup`: used time, ended early, and not a result."""
         return bool(NO_RESULTS & set(self.tags)) and not self.study
 
     @property
     def is_false(self) -> bool:
-        """Whether its own records say that its result is not what it is taken for."""
+        """Whether its own records show that its result is false."""
         return any(SEVERITIES[doubt.id] == FALSE for doubt in self.doubts)
 
     @property
     def adopted(self) -> bool:
-        """Whether its job was submitted by hand and taken up later."""
+        """Whether its job was submitted by hand and adopted later."""
         return self.use is not None and self.use.adopted
 
     @property
     def seconds(self) -> float | None:
-        """How long it ran; None for a run that did not begin or has not ended."""
+        """Its duration; None for a run that did not start or has not ended."""
         return None if self.started is None or self.ended is None else max(0.0, self.ended - self.started)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the summary as JSON values, but what its job used."""
+        """Return the summary as JSON values, without its job's use."""
         return asdict(replace(self, use=None))
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "RunEntry":
-        """Return a summary from JSON values; members that this version does not know are dropped."""
+        """Return a summary from JSON values; fields that this version does not have are dropped."""
         values = {name: entry for name, entry in value.items() if name in _FIELDS}
         values["tags"] = tuple(values.get("tags") or ())
         for name in ("reasons", "warned"):

@@ -1,4 +1,4 @@
-"""Keep what the index knows on the node's own disk: derived, deletable, made anew when damaged, and never needed."""
+"""Store the index on the node's own disk: a cache that may be deleted and is rebuilt when damaged."""
 
 import contextlib
 import os
@@ -13,28 +13,28 @@ from hackathon.access.private import node_folder, private_folder
 Row = tuple[str, str, str, str]
 """Project's folder, run id, format of the value, value as JSON."""
 UseRow = tuple[str, str, str, int, str]
-"""Project's folder, run's place in `runs`, format, mark of the files that the value was read from, value as JSON."""
+"""Project's folder, run's path in `runs`, format, mark of the files that the value was read from, value as JSON."""
 PATIENCE = 2.0
 """Seconds to wait for another process that writes the same file."""
 LARGEST = 256 << 20
-"""Bytes beyond which the file is begun anew: it holds the runs of projects that nobody looks at any more."""
+"""Bytes above which the file is rebuilt, because it contains runs of projects that are no longer used."""
 DAMAGE = (sqlite3.Error, UnicodeError, OSError)
-"""What a damaged file raises, one with bytes in a name that are no text, and one on a disk that is read-only."""
+"""Exceptions for a damaged file, for names with bytes that are not text, and for a read-only disk."""
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS runs (project TEXT, id TEXT, format TEXT, value TEXT, PRIMARY KEY (project, id))",
     "CREATE TABLE IF NOT EXISTS uses (project TEXT, place TEXT, format TEXT, mark INTEGER, value TEXT, "
     "PRIMARY KEY (project, place)) WITHOUT ROWID",
 )
-"""What pages show of a run, and what its job used: a budget is held against the second one alone."""
+"""The data of a run for pages, and its use separately, because a budget check needs only the second."""
 
 
 def default_path() -> Path:
-    """Return where this user's index lies: `$XDG_RUNTIME_DIR/hackathon/`, else `/tmp/hackathon-<uid>/`."""
+    """Return the path of this user's index: in `$XDG_RUNTIME_DIR/hackathon/`, else in `/tmp/hackathon-<uid>/`."""
     return node_folder() / "index.sqlite3"
 
 
 class RunStore:
-    """The rows of one file. Whatever goes wrong with it, the caller goes on without: `usable` then is False."""
+    """The rows of one file. After any failure `usable` is False, and the caller continues without the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -51,14 +51,14 @@ class RunStore:
 
     @property
     def usable(self) -> bool:
-        """Whether rows are kept in the file; else in nobody's memory but the caller's."""
+        """Whether rows are stored in the file."""
         return self._database is not None
 
     def _open(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
             self.path.chmod(0o600)
-            # A crash of the machine may cost the file, which is made anew; waiting for the disk is not worth it.
+            # A crash of the machine may cost the file, which can be rebuilt; waiting for the disk is not worth it.
             database.execute("PRAGMA synchronous = OFF")
             database.execute("PRAGMA journal_mode = TRUNCATE")
             with database:
@@ -72,7 +72,7 @@ class RunStore:
         return database
 
     def _rebuild(self) -> None:
-        """Throw a damaged file away and begin anew; without a disk to write to go on without."""
+        """Delete a damaged file and start again; without a writable disk, continue without the file."""
         self.close()
         with contextlib.suppress(*DAMAGE):
             for ending in ("", "-journal", "-wal", "-shm"):
@@ -85,7 +85,7 @@ class RunStore:
         return self._selected(query, projects, form)
 
     def load_uses(self, projects: Iterable[str], form: str) -> list[tuple[str, str, int, str]]:
-        """Return (project, place, mark, value) of what the projects' runs used, of one format."""
+        """Return (project, path, mark, value) of the use of the projects' runs, of one format."""
         query = "SELECT project, place, mark, value FROM uses WHERE project = ? AND format = ?"
         return self._selected(query, projects, form)
 
@@ -97,7 +97,7 @@ class RunStore:
             for project in projects:
                 rows += self._database.execute(query, (project, form)).fetchall()
         except sqlite3.OperationalError:
-            return []  # somebody else writes: this time all is read from the runs
+            return []  # another process is writing: this time everything is read from the runs
         except DAMAGE:
             self._rebuild()
             return []
@@ -110,7 +110,7 @@ class RunStore:
         uses: Sequence[UseRow] = (),
         gone_uses: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Add or replace rows, and drop those of runs that are gone: (project, id), of uses (project, place)."""
+        """Add or replace rows, and drop those of deleted runs: (project, id), of uses (project, path)."""
         if self._database is None or not (rows or gone or uses or gone_uses):
             return
         try:
@@ -120,7 +120,7 @@ class RunStore:
                 self._database.executemany("DELETE FROM uses WHERE project = ? AND place = ?", gone_uses)
                 self._database.executemany("INSERT OR REPLACE INTO uses VALUES (?, ?, ?, ?, ?)", uses)
         except sqlite3.OperationalError as error:
-            if not _is_locked(error):  # the disk is full, or cannot be written
+            if not _is_locked(error):  # the disk is full or read-only
                 self.close()
         except DAMAGE:
             self._rebuild()
@@ -134,12 +134,12 @@ class RunStore:
 
 
 def _is_locked(error: Exception) -> bool:
-    """Return whether another process of this user just writes: then this one goes on without the file."""
+    """Return whether another process of this user is writing, so that this one continues without the file."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def _private_folder(folder: Path) -> bool:
-    """Return whether a folder is there, or could be made, that only this user can write in and read."""
+    """Return whether a folder exists, or could be created, that only this user can read and write."""
     try:
         private_folder(folder, parents=True)
     except OSError:
@@ -148,7 +148,7 @@ def _private_folder(folder: Path) -> bool:
 
 
 def _is_own_file(path: Path) -> bool:
-    """Return whether a file is this user's, or not there yet: no link, no pipe."""
+    """Return whether a file is a regular file of this user's, or does not exist yet."""
     try:
         status = path.lstat()
     except FileNotFoundError:

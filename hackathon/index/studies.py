@@ -1,4 +1,4 @@
-"""The runs of an index by team and by study, and what each study reached; of files only `study.json` is read."""
+"""Group the runs of an index by team and by study, with each study's results; reads only `study.json`."""
 
 import functools
 import json
@@ -32,7 +32,7 @@ STUDIES = "studies"
 POINTS = 1000
 """Points of a study whose runs are looked up."""
 KEPT = 4096
-"""Studies whose record and results are held in memory."""
+"""Studies whose record and results are cached."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class TeamRuns:
     team: "Team | None" = None
     """Its entry in `hackathon.yaml`."""
     title: str = ""
-    """What it works on, in the words of `hackathon.yaml`."""
+    """The title of its work in `hackathon.yaml`."""
     unseen: tuple[RunEntry, ...] = ()
-    """Runs that are not shown and count for what it used."""
+    """Runs that are not displayed and count as used time."""
 
     @property
     def work(self) -> tuple[RunEntry, ...]:
@@ -67,14 +67,14 @@ class StudyRuns:
     """Oldest first."""
     name: str = ""
     mode: str = ""
-    """`weak`, `strong`, or empty when its `study.json` cannot be read."""
+    """`weak`, `strong`, or empty if its `study.json` cannot be read."""
     basis: str = "{}"
-    """What its results are made by, of its `study.json`: as JSON, so that it can be compared."""
+    """The settings of its `study.json` that determine its results, as JSON, so that they can be compared."""
     created: float | None = None
     points: int = 0
-    """Runs that it wants; 0 when its `study.json` cannot be read."""
+    """Its planned number of runs; 0 if its `study.json` cannot be read."""
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What sets this one series apart; empty for a whole study."""
+    """The settings of this series; empty for a complete study."""
 
     @property
     def key(self) -> str:
@@ -88,10 +88,10 @@ def run_key(run: RunEntry) -> str:
 
 
 def by_team(source: Catalog) -> list[TeamRuns]:
-    """Return all teams: those of the event in its order, silent ones too, then other projects by name.
+    """Return all teams: those of the event in its order, including teams without runs, then other projects by name.
 
-    A project outside the event goes by the team that its runs name, else by its folder's name, with the folder above
-    where two have the same.
+    A project outside the event has the team name of its runs, else its folder's name, with the parent folder if two are
+    equal.
     """
     planned = source.event.teams if source.event else []
     teams = {team.name: team for team in planned if not source.team or team.name == source.team}
@@ -130,7 +130,7 @@ def by_team(source: Catalog) -> list[TeamRuns]:
 
 
 def _names(projects: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Return project folder → name; names are unique and none is a team's."""
+    """Return project folder → name; names are unique and differ from the teams' names."""
     paths = sorted(Path(project) for project in projects)
     names: dict[str, str] = {}
     for depth in (1, 2, None):
@@ -145,7 +145,7 @@ def _names(projects: Iterable[str], taken: set[str]) -> dict[str, str]:
 
 
 def by_study(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
-    """Return the studies that runs belong to, newest first; `memory`: of what was read of their records before."""
+    """Return the studies of runs, newest first; `memory` caches their records."""
     runs_of_study: dict[tuple[str, str], list[RunEntry]] = {}
     single: dict[str, dict[str, RunEntry]] = {}
     for run in runs:
@@ -163,7 +163,10 @@ def by_study(runs: Iterable[RunEntry], memory: Memory) -> list[StudyRuns]:
 def _study(
     project: str, identifier: str, points: list[RunEntry], memory: Memory, single: Mapping[str, RunEntry]
 ) -> StudyRuns:
-    """`single`: runs of the project that name no study; of a point whose request is damaged the study names the run."""
+    """Return a study with its points.
+
+    `single`: runs of the project without a study; if a point's request is damaged, the study names the run.
+    """
     record = study_record(project, identifier, memory)
     planned = record.get("points")
     if single and isinstance(planned, list) and len(planned) > len(points):
@@ -183,8 +186,8 @@ def _study(
 
 
 def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any]:
-    """Return a study's `study.json`, empty when it is missing or broken; it is read again when it has changed."""
-    # A study's id comes from request.json, which anybody can write: it has to be one name.
+    """Return a study's `study.json`, empty if it is missing or broken; it is read again after a change."""
+    # A study's id comes from request.json, which anybody can write, so it must be a single name.
     if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
         return {}
     changed = mark(f"{project}/{STUDIES}/{identifier}/study.json")
@@ -200,8 +203,8 @@ def study_record(project: str, identifier: str, memory: Memory) -> dict[str, Any
 
 
 def _folder(project: str, identifier: str) -> GuardedFolder | None:
-    """Return the folder of a project's studies, whose files are read if the owner of this study wrote them."""
-    # Where `runs` is a link to a larger disk, `studies` may be one beside it.
+    """Return the folder of a project's studies, whose files are read if this study's owner wrote them."""
+    # If `runs` is a link to a larger disk, `studies` may be one beside it.
     studies = os.path.realpath(f"{project}/{STUDIES}")
     beside = os.path.realpath(f"{project}/runs")
     if not studies.startswith((f"{os.path.realpath(project)}/", f"{os.path.dirname(beside)}/")):  # noqa: PTH120
@@ -214,7 +217,7 @@ def _folder(project: str, identifier: str) -> GuardedFolder | None:
 
 
 def _reserved(project: str, identifier: str, memory: Memory) -> list[str]:
-    """Return the runs that the points of a study name; read again when one was added."""
+    """Return the runs that the points of a study name; read again after a point was added."""
     if "/" in identifier or identifier in ("", ".", "..") or "\0" in identifier:
         return []
     changed = mark(f"{project}/{STUDIES}/{identifier}/points")
@@ -237,7 +240,7 @@ def _basis(record: Mapping[str, Any]) -> str:
 
 
 def results_of(study: StudyRuns) -> dict[str, Any]:
-    """Return a study's results from what the index holds: DESIGN's results JSON. Not to be changed."""
+    """Return a study's results, as in DESIGN's results JSON, from the data of the index. Not to be modified."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
          run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.shares)
@@ -247,7 +250,7 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
 
 
 def told_results(study: StudyRuns) -> dict[str, Any]:
-    """Return a study's results for sentences: the cause of a failure, where known, in front of how its run ended."""
+    """Return a study's results for sentences, with the known cause of a failure before the run's final state."""
     from hackathon.diagnosis.show import cause_sentence
 
     results = results_of(study)
@@ -272,7 +275,7 @@ def told_results(study: StudyRuns) -> dict[str, Any]:
 
 @functools.lru_cache(KEPT)
 def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking: str) -> dict[str, Any]:
-    """`speaking`: the language of the moment, in which doubts are told."""
+    """Return the results; `speaking` is the current language, because doubts are texts."""
     results = [
         replace(
             RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work, shares=shares
@@ -285,7 +288,7 @@ def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking
 def by_settings(study: StudyRuns) -> list[StudyRuns]:
     """Return the series of a study, one for each combination of settings, in the order of its results.
 
-    Each is a study of its own with the name of the whole and its settings; a study without settings is its only one.
+    Each is a study with the same name and its own settings; a study without settings is its only series.
     """
     by_text: dict[str, list[RunEntry]] = {}
     for run in study.runs:
@@ -300,7 +303,7 @@ def by_settings(study: StudyRuns) -> list[StudyRuns]:
 
 
 def best_series(study: StudyRuns) -> StudyRuns:
-    """Return the series whose largest believed point has the largest speed-up, the first where none has one."""
+    """Return the series whose largest credible point has the largest speed-up; the first series if none has one."""
 
     def speedup(series: StudyRuns) -> float:
         good = believed(results_of(series)["points"])

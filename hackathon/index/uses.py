@@ -1,8 +1,8 @@
-"""What runs used: from the index's file, from the runs themselves, and from schedulers' accounts.
+"""The use of runs, from the index's file, from the runs themselves, and from schedulers' accounting.
 
-The index has it of every run beside what pages show; who wants nothing else, as the check of a budget before each
-submission, reads this part alone. A sealed run never changes, so that it is read once; a run that ended and is not
-sealed counts as read while the file of its job's events is the same: a requeue writes in it.
+The index stores it separately from the data of pages, so that a budget check before a submission reads only this part.
+A sealed run never changes and is read once. A run that ended and is not sealed is read again only when the file of its
+job's events changes, because a requeue writes in it.
 """
 
 import json
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
 
 FORM = "3"
-"""The format of a stored use; another one is read again from the run."""
+"""The format of a stored use; a use in another format is read again from the run."""
 LISTED_ONE_BY_ONE = 5
-"""Problems of one kind in a folder that are told one by one."""
+"""Problems of one kind in a folder that are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A run that counts for what was used, and the project that it lies in."""
+    """A run that counts as used time, and its project."""
 
     project: ProjectFolder
     use: RunUse
@@ -48,18 +48,18 @@ class Counted:
 
 @dataclass
 class ProjectUses:
-    """What was read of one project's runs."""
+    """The use of one project's runs."""
 
     project: ProjectFolder
     uses: list[RunUse] = field(default_factory=list)
     readable: bool = True
     """False when its folder of runs cannot be listed."""
     problems: list[str] = field(default_factory=list)
-    """In words of the current language."""
+    """Problems, in the current language."""
 
     @property
     def counted(self) -> list[Counted]:
-        """Its runs with whose they are."""
+        """Its runs as pairs with their project."""
         return [Counted(self.project, use) for use in self.uses]
 
 
@@ -67,7 +67,7 @@ class ProjectUses:
 class _Folder:
     found: ProjectUses
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Run's id → its place and the mark of its events, of those that are kept."""
+    """Run's id → its path and the mark of its events, for stored uses."""
     rows: list[UseRow] = field(default_factory=list)
     gone: list[tuple[str, str]] = field(default_factory=list)
 
@@ -81,11 +81,11 @@ def read_uses(
     load: "Callable[[str], Scheduler] | None" = None,
     index: Path | None = None,
 ) -> tuple[list[ProjectUses], list[str]]:
-    """Return what the runs of each project used, and the problems of schedulers that were asked.
+    """Return the use of the runs of each project, and the problems of the schedulers that were asked.
 
-    Nothing is written in any run's folder. With `ask` schedulers are asked for their accounts, in batches, about all
-    runs whose account is not kept yet; `load` finds a scheduler by name (default: the registry). `index`: the index's
-    file, default this user's.
+    Nothing is written in a run's folder. With `ask`, schedulers are asked in batches for the accounting of all runs
+    without a stored one; `load` finds a scheduler by name (by default in the registry). `index`: the index's file, by
+    default this user's.
     """
     store = RunStore(index if index is not None else default_path())
     try:
@@ -102,8 +102,8 @@ def read_uses(
 
 
 def row_of(project: str, subfolder: str, mark: int, use: RunUse) -> UseRow:
-    """Return a run's use as the index's file has it."""
-    account = use.account if use.asked else None  # one with a charge that goes on is asked for again
+    """Return a run's use as a row of the index's file."""
+    account = use.account if use.asked else None  # an account whose charge still grows is requested again
     value: list[Any] = [
         use.cluster, use.scheduler, use.job_id, use.team, use.user, use.nodes, use.gpus_per_node,
         use.gpus_wanted, use.walltime, use.created, use.queue, use.adopted, use.removed, use.state, use.sealed,
@@ -115,7 +115,7 @@ def row_of(project: str, subfolder: str, mark: int, use: RunUse) -> UseRow:
 
 
 def use_in(subfolder: str, text: str) -> RunUse | None:
-    """Return the use of a stored row, None when the row is not whole."""
+    """Return the use in a stored row; None if the row is incomplete."""
     try:
         *plain, attempts, ends, missed, waiting, odd, account, was_asked, doubt = json.loads(text)
         accounting = (
@@ -164,7 +164,7 @@ def _read_folder(
             if os.path.lexists(f"{path}/request.json") or not os.access(path, os.R_OK | os.X_OK, effective_ids=True):
                 broken.append(identifier)
             continue
-        except Exception:  # whatever a file has in it that nobody thought of: the other runs do not suffer for it
+        except Exception:  # a file may contain anything, and the other runs must not suffer
             broken.append(identifier)
             continue
         if before is not None:
@@ -182,12 +182,12 @@ def _read_folder(
 
 
 def events_mark(run: str) -> int:
-    """Return a number that changes with the run's events; 0 without any."""
+    """Return a number that changes with the run's events; 0 if there are none."""
     return mark(f"{run}/events/job.jsonl")
 
 
 def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> list[str]:
-    """Put the schedulers' accounts in place of the markers; return what went wrong, in words."""
+    """Replace the markers with the schedulers' accounting; return the problems."""
     from hackathon.schedulers import registry, runner
 
     problems: list[str] = []
@@ -196,7 +196,8 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
     ]
     uses = [folder.found.uses[position] for folder, position in open_ones]
     for (name, cluster), positions in scheduled(uses).items():
-        folder, position = open_ones[max(positions, key=lambda number: uses[number].id)]  # the newest speaks for all
+        # the newest run represents all
+        folder, position = open_ones[max(positions, key=lambda number: uses[number].id)]
         newest = f"{folder.found.project.path}/runs/{folder.places[folder.found.uses[position].id][0]}"
         try:
             scheduler = load(name) if load else registry.load(name, RunDirectory(Path(newest)).record().dialect)
@@ -214,7 +215,7 @@ def _ask(folders: list[_Folder], load: "Callable[[str], Scheduler] | None") -> l
             try:
                 use = folder.found.uses[position] = with_account(uses[number], run, account)
             except OSError:
-                continue  # it was taken away in this moment
+                continue  # it was deleted at this moment
             if use.asked:
                 folder.rows.append(row_of(project, *folder.places[use.id], use))
     return problems

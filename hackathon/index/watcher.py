@@ -1,4 +1,4 @@
-"""Follow all runs of an event while they go on: one thread for all viewers, and nothing is written in any run."""
+"""Follow all unfinished runs of an event: one thread for all viewers; nothing is written in any run."""
 
 import threading
 import time
@@ -24,25 +24,28 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 ASK_EVERY = 30.0
-"""Seconds between two questions to schedulers, at least."""
+"""The least seconds between two questions to schedulers."""
 PLACES_EVERY, PLACES_LATEST = 4.0, 30.0
-"""Seconds between two searches for projects: a team's first run must show soon; and where searches take long."""
+"""Least and greatest number of seconds between two searches for projects.
+
+Usually the least, so that a team's first run appears soon; more if searches take long.
+"""
 TRIES, TRY_AGAIN = 3, 10.0
-"""How often a diagnosis that came to nothing, on a machine that is too busy, is begun; seconds before the next time."""
+"""How often a diagnosis that failed on a busy machine is tried; seconds before the next try."""
 PORTION = 500
-"""New runs that are read before the others are shown."""
+"""New runs that are read before the others are displayed."""
 LONG = 20.0
-"""Seconds of diagnoses after each of which a project's runs wait for those of the others."""
+"""Seconds of diagnoses after which a project's runs wait for those of the others."""
 STILL = 300.0
-"""Seconds without progress after which a run that goes on is diagnosed: it may hang."""
+"""Seconds without progress after which an unfinished run is diagnosed, because it may hang."""
 RESTING = 120.0
-"""Seconds without a diagnosis after which its process is ended: it holds the memory of all rules."""
+"""Seconds without a diagnosis after which its process is ended, because it keeps all rules in memory."""
 SILENT_RUNS, SILENT_AGE = 100, 2 * 86400.0
-"""Successful runs, the newest ones, in which silent errors are looked for; and for how long after their end."""
+"""Newest successful runs that are checked for silent errors; and for how long after their end."""
 
 
 class Watcher:
-    """A thread that keeps an index fresh, asks schedulers and has failures diagnosed."""
+    """A thread that refreshes an index, asks schedulers and requests diagnoses of failures."""
 
     def __init__(
         self,
@@ -54,10 +57,10 @@ class Watcher:
         interval: float = 2.0,
         path: Path | None = None,
     ) -> None:
-        """Begin to watch an event and further folders; `team`: only that team's. Version 0 is before the first look.
+        """Start to watch an event and further folders; `team`: only that team's. Version 0 is before the first refresh.
 
-        `ask=False` asks no scheduler. `interval`: seconds between two looks. `path`: the index's file, default this
-        user's on the node's own disk.
+        `ask=False` asks no scheduler. `interval`: seconds between two refreshes. `path`: the index's file, by default
+        this user's on the node's own disk.
         """
         self._event_folder, self._folders, self._team = event_folder, [folder.absolute() for folder in folders], team
         self._ask, self._interval, self._path = ask, interval, path
@@ -81,31 +84,34 @@ class Watcher:
         self._tries: dict[tuple[str, str], tuple[int, float]] = {}
         self._busy, self._urgent = 0.0, False
         self._spent: dict[str, float] = {}
-        """Project's folder → seconds that diagnoses of its runs took."""
+        """Project's folder → seconds used by the diagnoses of its runs."""
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self._thread.start()
 
     @property
     def version(self) -> int:
-        """Grows with every change of `source()`; 0 before the first look."""
+        """Grows with every change of `source()`; 0 before the first refresh."""
         return self._version
 
     def source(self) -> Catalog:
-        """Return what there is now: a picture that does not change any more."""
+        """Return a snapshot of the present state."""
         return replace(self._source, now=time.time(), asks=self._ask)
 
     def wait(self, version: int, timeout: float) -> int:
-        """Return the version as soon as it is another one than `version`, at the latest after `timeout` seconds."""
+        """Return the version as soon as it differs from `version`, at the latest after `timeout` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._version != version or self._stopping.is_set(), timeout)
             return self._version
 
     def settle(self, timeout: float) -> bool:
-        """Wait until all runs are read, schedulers were asked and failures diagnosed; False after `timeout` seconds."""
+        """Wait until all runs are read, schedulers were asked and failures diagnosed.
+
+        Return False after `timeout` seconds.
+        """
         return self._settled.wait(timeout)
 
     def stop(self) -> None:
-        """End the thread and the diagnosis that goes on; who waits gets the last version."""
+        """End the thread and the running diagnosis; waiting threads get the last version."""
         self._stopping.set()
         self._wake.set()
         self._examiner.stop()
@@ -124,7 +130,7 @@ class Watcher:
                         index = Index([], self._path, most=PORTION)
                     self._look(index)
                     self._tell("watching")
-                except Exception as error:  # one bad look is told, and the next one may be better
+                except Exception as error:  # a failed refresh is reported, and the next one may succeed
                     self._tell("watching", message("watch.look_failed", what=error))
                 self._publish(index)
                 if index is not None and index.pending and not self._stopping.is_set():
@@ -138,7 +144,7 @@ class Watcher:
                 index.close()
 
     def _wait_for_next(self, begin: float, index: Index | None) -> None:
-        """Sleep until the next look is due, and meanwhile take what diagnoses tell."""
+        """Sleep until the next refresh, and meanwhile store results of diagnoses."""
         while not self._stopping.is_set():
             left = self._interval - (time.monotonic() - begin)
             if left <= 0 or not self._wake.wait(left):
@@ -152,7 +158,7 @@ class Watcher:
                 return
 
     def _look(self, index: Index) -> None:
-        """Look once at everything that may have changed."""
+        """Check everything once that may have changed."""
         self._find_places(index)
         answers, self._answers = self._answers, None
         index.refresh(answers)
@@ -170,7 +176,7 @@ class Watcher:
             self._settled.set()
 
     def _find_places(self, index: Index) -> None:
-        """Search for projects, now and then, and take the event's file as it is now."""
+        """Search for projects at intervals, and read the event's file again."""
         now = time.monotonic()
         if now - self._searched < pause_between(self._search_costs):
             return
@@ -202,9 +208,9 @@ class Watcher:
             self._tell("event", message("watch.event_broken", what=error))
 
     def _ask_schedulers(self, index: Index) -> bool:
-        """Let a thread ask every scheduler once about all runs that are open; return whether one is asking.
+        """Start a thread that asks every scheduler once about all open runs; return whether one is running.
 
-        A scheduler that does not answer holds up nothing else.
+        A scheduler that does not answer blocks nothing else.
         """
         if not self._ask:
             return False
@@ -225,12 +231,15 @@ class Watcher:
             states = status([run for _, run in runs], ask=True, write=False, seen=index.seen)
             self._tell("schedulers", *(state.problem for state in states if state.problem))
             self._answers = {key: state for (key, _), state in zip(runs, states, strict=True)}
-        except Exception as error:  # a run's files may hold anything: told, and asked again
+        except Exception as error:  # a run's files may contain anything: reported, and tried again
             self._tell("schedulers", str(error))
         self._wake.set()
 
     def _examine_next(self, index: Index) -> bool:
-        """Have the most urgent run diagnosed, if none is at the moment; return whether a run that failed is."""
+        """Start the diagnosis of the most urgent run, if none is running.
+
+        Return whether a failed run is being diagnosed.
+        """
         if (self._examining is not None and self._examining.is_alive()) or self._found is not None:
             self._busy = time.monotonic()
             return self._urgent
@@ -252,7 +261,7 @@ class Watcher:
         self._examining.start()
 
     def _prepare(self) -> None:
-        """Have the rules read while runs wait or go on: when one fails its cause is wanted soon."""
+        """Let the child read the rules while runs wait or continue, because a failure will need its cause soon."""
         self._examiner.prepare(self._rule_folders(self._projects[0].path) if self._projects else [])
         self._wake.set()  # a failure may wait for it
 
@@ -260,10 +269,7 @@ class Watcher:
         return [project, *rules_of(self._event_folder)]
 
     def _most_urgent(self, index: Index) -> str | None:
-        """Return the key of the failure that ended last, else of a run that stands still, else of a fresh success.
-
-        A project whose diagnoses took long waits for the others: its logs and rules cost nobody else a cause.
-        """
+        """Return the key of the last failure, else of a run without progress, else of a recent success."""
         now = time.time()
         best: tuple[tuple[float, int, float], str] | None = None
         good = 0
@@ -272,6 +278,7 @@ class Watcher:
             urgency = _urgency(summary, now)
             if urgency is None or (urgency == 0 and good > SILENT_RUNS):
                 continue
+            # a project whose diagnoses took long must not delay the others
             waits = self._spent.get(summary.project, 0.0) // LONG
             order = (-waits, urgency, summary.ended or summary.created or 0.0)
             key = key_of(summary.project, summary.id)
@@ -280,7 +287,7 @@ class Watcher:
         return best[1] if best is not None else None
 
     def _rests(self, key: str, about: str) -> bool:
-        """Return whether a run's diagnosis came to nothing a moment ago."""
+        """Return whether a run's diagnosis failed recently."""
         return self._tries.get((key, about), (0, 0.0))[1] > time.monotonic()
 
     def _examine(self, key: str, about: str, state: RunStatus) -> None:
@@ -299,7 +306,7 @@ class Watcher:
         self._wake.set()
 
     def _take(self, index: Index) -> bool:
-        """Take what the diagnosis found into the index; return whether it told something new."""
+        """Store the result of the diagnosis in the index; return whether it contained news."""
         diagnosis, self._found = self._found, None
         if diagnosis is None:
             return False
@@ -316,12 +323,12 @@ class Watcher:
         return index.version != before
 
     def _tell(self, about: str, *problems: str) -> None:
-        """Replace the problems with one thing."""
+        """Replace the problems of one topic."""
         with self._changed:
             self._problems[about] = tuple(dict.fromkeys(problems))
 
     def _publish(self, index: Index | None) -> None:
-        """Make a new picture if something has changed, and wake who waits for it."""
+        """Publish a new snapshot after a change, and wake waiting threads."""
         with self._changed:
             problems = tuple(text for about in sorted(self._problems) for text in self._problems[about])
         summaries, unseen = (index.summaries, index.unseen) if index is not None else ((), ())
@@ -346,10 +353,8 @@ class Watcher:
 
 
 def pause_between(costs: tuple[float, float]) -> float:
-    """Return the seconds until projects are searched for again, from what the last two searches took.
-
-    One that was slow because the machine was busy for a moment says nothing.
-    """
+    """Return the seconds until the next search for projects, from the duration of the last two."""
+    # the shorter one, because a search may be slow on a machine that is busy for a moment
     cost = min(costs)
     return max(PLACES_EVERY, cost, min(PLACES_LATEST, 20 * cost))
 
@@ -359,7 +364,7 @@ def _any_open(index: Index) -> bool:
 
 
 def _urgency(summary: RunEntry, now: float) -> int | None:
-    """Return 2 for a failure, 1 for a run that stands still, 0 for a fresh success; None: nothing is to be found."""
+    """Return 2 for a failure, 1 for a run without progress, 0 for a recent success; None if nothing is to be found."""
     if summary.state == SUCCEEDED:
         return 0 if summary.ended is not None and now - summary.ended < SILENT_AGE else None
     if summary.state == RUNNING:
