@@ -1,1 +1,1 @@
-"""Surveys of an event: how answers are collected, kept apart from who gave them, and summed up."""
+"""Surveys of an event: how answers are collected, kept separate from their authors, and summarised."""

@@ -1,9 +1,9 @@
-"""The picture of a survey's ratings: diverging stacked bars with counts, as Vega-Lite.
+"""The chart of a survey's ratings: diverging stacked bars with counts, as Vega-Lite.
 
-A bar's segments are levels from low to high, as wide as their shares; the middle level lies on the line in the middle.
-Colours say what a level means for the question's target, not how high it is: of an item between two bad ends the
-middle is good and both ends are equally bad. Blue and orange are told apart by readers who see red and green alike,
-and in grey by their lightness.
+A bar's segments are the levels from low to high, as wide as their shares; the middle level is centred on the zero line.
+A colour shows what a level means for the question's target, not how high it is: for an item between two bad ends the
+middle is good and both ends are equally bad. Blue and orange are distinguishable with red-green colour blindness, and
+in grey by their lightness.
 """
 
 import unicodedata
@@ -22,7 +22,7 @@ from hackathon.text.paths import shipped
 from hackathon.text.printable import printable
 
 Chart = tuple[dict[str, Any], str, tuple[str, ...], tuple[tuple[str, ...], ...]]
-"""Specification; what is to be seen in words; heads and rows of a table with the same numbers."""
+"""Specification; description in words; heads and rows of a table with the same numbers."""
 
 COLOURS = {
     "best": ("#0e4a86", "#ffffff"),
@@ -32,20 +32,20 @@ COLOURS = {
     "far": ("#d9722a", "#111111"),
     "neutral": ("#b9c0ca", "#111111"),
 }
-"""What a level means → colour of its segment and of the count on it; each pair 4.5 : 1 and more."""
+"""Meaning of a level → colour of its segment and of the count on it; each pair has a contrast of at least 4.5 : 1."""
 WIDTH, ROW = 440, 62
-"""Of the picture, and the height of a question in it."""
+"""Pixels: width of the chart, and height of a question in it."""
 _LABEL = 0.05
-"""The smallest share of a domain on which a count has room."""
+"""The smallest share of a domain with room for a count."""
 _ROOM = (48, 130)
-"""Least and most room for the name of an end."""
+"""Least and greatest number of pixels for the name of an end."""
 
 
 def chart(summary: SurveySummary, language: str, *, titled: bool = False, latin: bool = False) -> Chart | None:
-    """Return the picture of all ratings that are told in one language, None when there are none.
+    """Return the chart of all published ratings in one language, None if there are none.
 
-    titled: with the survey's title, for a file of its own. latin: for a machine without a Japanese font, what is
-    written in Japanese only is left out, questions have their ids.
+    titled: with the survey's title, for a separate file. latin: for a machine without a Japanese font; texts in
+    Japanese only are left out, and questions have their ids.
     """
     items = [item for item in summary.items if item.question.kind == "rating" and item.shown and item.n]
     if not items:
@@ -62,10 +62,10 @@ def chart(summary: SurveySummary, language: str, *, titled: bool = False, latin:
 
 
 def write_chart(summary: SurveySummary, path: Path) -> list[str]:
-    """Draw the ratings into a file, .svg or .png, in the current language, and return warnings; by rename.
+    """Write a chart of the ratings to a file, .svg or .png, in the current language, by rename; return warnings.
 
-    Japanese never becomes boxes. Raises RequestError for another ending or when there is nothing to draw,
-    UnavailableError without the drawing library, HackathonError when the drawing fails.
+    Japanese text never becomes boxes. Raises RequestError for another suffix or without ratings, UnavailableError
+    without the drawing library, HackathonError if the drawing fails.
     """
     from hackathon.text.errors import RequestError
 
@@ -160,7 +160,7 @@ def _contents(
 
 
 def _left(item: ItemSummary) -> float:
-    """Return the share of answers on the left of the line: those below the middle, and half of those on it."""
+    """Return the share of answers left of the zero line: those below the middle, and half of those on it."""
     centre = middle(item.question.levels)
     below = sum(item.counts[: centre[0] - 1])
     on = sum(item.counts[centre[0] - 1 : centre[-1]]) / 2 if len(centre) == 1 else item.counts[centre[0] - 1]
@@ -168,7 +168,7 @@ def _left(item: ItemSummary) -> float:
 
 
 def _room(names: Sequence[str]) -> int:
-    """Return the pixels that the longest of some names takes, within what there is."""
+    """Return the pixels that the longest of some names needs, within the limits."""
     widest = max(sum(12.5 if unicodedata.east_asian_width(letter) in "WF" else 7 for letter in name) for name in names)
     return min(max(int(widest) + 16, _ROOM[0]), _ROOM[1])
 
@@ -206,7 +206,7 @@ def _table(
 
 
 def _said(item: ItemSummary, text: str, low: str, high: str) -> str:
-    """Return a bar in words."""
+    """Return the description of a bar in words."""
     values = {"question": text, "n": item.n, "low": low or "1", "high": high or str(item.question.levels)}
     if item.question.target == "middle" and item.on_target:
         return message("survey_summary.alt_middle", on=item.on_target.count, too_low=item.too_low,

@@ -1,4 +1,4 @@
-"""What is wrong with a survey, and how many answers came: seen from the collecting account."""
+"""Check a survey, and count its answers, from the collecting account."""
 
 import os
 import stat
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SurveyTrouble(Sayable):
-    """One thing to mend."""
+    """One problem to solve."""
 
     level: Literal["error", "warning"]
     id: str
-    """Message id; `<id>_hint` says what to do."""
+    """Message id; `<id>_hint` is the remedy."""
     values: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class SurveyCheck:
-    """A survey as it stands."""
+    """The state of a survey."""
 
     name: str
     state: str
@@ -41,21 +41,21 @@ class SurveyCheck:
     tokens: int = 0
     spent: int = 0
     gathered: Gathered | None = None
-    """Of an open survey."""
+    """For an open survey."""
     left_out: int = 0
-    """Of a closed one: answers that did not count."""
+    """For a closed survey: answers that did not count."""
     unread: list[str] = field(default_factory=list)
     """Files that could not be read."""
     troubles: list[SurveyTrouble] = field(default_factory=list)
 
     @property
     def good(self) -> bool:
-        """Whether nothing has to be mended."""
+        """Whether there are no problems."""
         return not any(trouble.level == "error" for trouble in self.troubles)
 
 
 def look(collection: Collection) -> SurveyCheck:
-    """Return how a survey stands. Raises ConfigError when survey.yaml or hackathon.yaml is wrong."""
+    """Return the state of a survey. Raises ConfigError if survey.yaml or hackathon.yaml is invalid."""
     survey = collection.survey
     event = collection.event()
     result = SurveyCheck(collection.name, collection.state, len(survey.questions), invited=collection.invited())
@@ -127,7 +127,7 @@ def _open(collection: Collection, event: "Event", result: SurveyCheck) -> None:
 
 
 def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Iterator[SurveyTrouble]:
-    """Yield what keeps participants from the drop box."""
+    """Yield the obstacles between participants and the drop box."""
     from hackathon.access.permissions import account, readable
     from hackathon.survey.dropbox import BOX, BOX_MODE, PUBLISHED, published
 
@@ -148,7 +148,7 @@ def _box(box: Box, event: "Event", audience: str, collection: Collection) -> Ite
     for user in sorted(accounts(event, audience)):
         user_account = account(user)
         if user_account is None:
-            continue  # no account of this machine: event check tells
+            continue  # no account of this machine: `event check` reports it
         try:
             obstacle = readable(box.folder / PUBLISHED, user_account.uid, user_account.groups)
         except OSError:

@@ -1,13 +1,13 @@
-"""Close a survey: all answers go into shuffled files that tell neither times nor tokens nor users.
+"""Close a survey: all answers go into shuffled files without times, tokens and users.
 
 closed/answers.json    {"schema_version", "digest", "invited", "turn", "answers": [values, …]} in shuffled order;
                        turn: 1 for the first survey of an event that is closed, 2 for the next one, …
 closed/tokens.json     {"schema_version", "issued": [digest, …], "spent": [digest, …]}, sorted
 closed/left-out.json   answers of the drop box that do not count, with the reason and without the account
-closed/unread/         files that could not be read, as they were
+closed/unread/         files that could not be read, unchanged
 
-All of it is made in a hidden folder and renamed once: before that nothing was taken away, after that nothing is needed
-of what is taken away.
+All files are written in a hidden folder that is renamed once: nothing is deleted before the rename, and none of the
+deleted files is needed after it.
 """
 
 import errno
@@ -28,13 +28,14 @@ from hackathon.text.errors import HackathonError, RequestError
 CLOSE_STEPS = ("after-closing", "after-shut", "after-written", "after-folded", "after-emptied", "after-cleaned")
 """Steps of `close` at which a test can kill the process."""
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]")
-"""What a name that a stranger chose loses: it may be as long as a name can be, and steer a terminal."""
+"""Characters removed from a name by another account, which may be very long or control a terminal."""
 
 
 def close(collection: SurveyFolder) -> None:
-    """Close a survey, or finish a closing that was interrupted; a closed survey stays as it is.
+    """Close a survey, or finish an interrupted closing; a closed survey does not change.
 
-    Raises RequestError for a draft and HackathonError (full disk, no permission): the same call goes on afterwards.
+    Raises RequestError for a draft and HackathonError (full disk, no permission); after an error the same call
+    continues.
     """
     folder = collection.folder
     try:
@@ -68,11 +69,9 @@ def close(collection: SurveyFolder) -> None:
 
 
 def _refuse_unseen(gathered: Gathered) -> None:
-    """Raise OSError when a folder names answers that were not gathered: it would be emptied with them in it.
-
-    A file server may list a folder as it was a moment ago.
-    """
+    """Raise OSError if a folder lists answers that were not gathered, because it would be emptied with them."""
     for folder, gathered_names in gathered.files.items():
+        # a file server may have returned an old listing before
         new = set(names(Path(folder))) - set(gathered_names)
         if new:
             raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(Path(folder) / min(new)))
@@ -81,7 +80,7 @@ def _refuse_unseen(gathered: Gathered) -> None:
 def _write(collection: SurveyFolder, gathered: Gathered) -> None:
     hidden = collection.folder / ".closed"
     if hidden.exists():
-        shutil.rmtree(hidden)  # of a closing that was killed
+        shutil.rmtree(hidden)  # left behind by a killed closing
     unread = hidden / "unread"
     unread.mkdir(mode=0o700, parents=True)
     hidden.chmod(0o700)
@@ -119,7 +118,7 @@ def _put(folder: Path, name: str, value: object) -> None:
 
 
 def _clean(collection: SurveyFolder) -> None:
-    """Delete what was folded; what remains tells neither when nor in which order answers came."""
+    """Delete the collected files; the remaining ones show neither when nor in which order answers came."""
     for folder in (collection.answers_folder, collection.imports_folder, collection.tokens.folder):
         if folder.exists():
             shutil.rmtree(folder)
@@ -127,6 +126,6 @@ def _clean(collection: SurveyFolder) -> None:
     for path in (collection.folder / "locks").iterdir():
         if path.name != "all":
             path.unlink()
-    # the last of all: as long as it is there, something may be left to be cleaned
+    # last, because its existence means that files may remain to be deleted
     (collection.folder / "closing").unlink(missing_ok=True)
     sync_folder(collection.folder)

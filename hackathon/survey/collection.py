@@ -1,4 +1,4 @@
-"""One survey of an event: opened, answered, read and closed."""
+"""One survey of an event: open it, accept answers, read them and close it."""
 
 import json
 import secrets
@@ -22,15 +22,15 @@ from hackathon.text.files import read_json
 from hackathon.text.json_fields import whole
 
 ACCEPT_STEPS = ("after-answer", "after-token")
-"""Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is spent, too."""
+"""Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is also spent."""
 OPEN_STEPS = ("after-frozen", "after-box", "after-tokens")
-"""Steps of `open`: the questionnaire is frozen; people can answer in their accounts; the tokens are kept."""
+"""Steps of `open`: the questionnaire is frozen; people can answer in their accounts; the tokens are stored."""
 
 
 def find_collections(start: Path) -> "list[Collection]":
     """Return the surveys of the event around a folder by name.
 
-    Raises RequestError when there is no event, or its surveys belong to another account.
+    Raises RequestError if there is no event, or if its surveys belong to another account.
     """
     folder = surveys_folder(start)
     try:
@@ -71,14 +71,14 @@ def find_collection(name: str | None, start: Path, states: Sequence[State] = ())
 
 
 class Collection(SurveyFolder):
-    """A survey that is written (draft), collects answers (open), or is over (closed)."""
+    """A survey that is a draft, collects answers (open), or is closed."""
 
     # opening
 
     def open(self, tokens: int = 0) -> list[str]:
-        """Freeze the questionnaire, make the drop box and return new tokens; again: more tokens.
+        """Freeze the questionnaire, create the drop box and return new tokens; called again, it adds tokens.
 
-        Raises ConfigError (survey.yaml is wrong), RequestError (closed; changed after answers came) and
+        Raises ConfigError (survey.yaml is invalid), RequestError (closed; changed after the first answer) and
         HackathonError (no permission, no locks).
         """
         survey = self.written()
@@ -103,7 +103,7 @@ class Collection(SurveyFolder):
                 if box is not None:
                     make_box(box, self.name, frozen)
                 faults.step("after-box")
-                # the last of all: tokens of which nobody was told would count as handed out
+                # last, because tokens count as issued even if an error keeps the caller from getting them
                 issued = self.tokens.issue(tokens)
                 faults.step("after-tokens")
         except OSError as error:
@@ -111,7 +111,7 @@ class Collection(SurveyFolder):
         return issued
 
     def has_answers(self) -> bool:
-        """Return whether anything came, through any channel."""
+        """Return whether any answer came, through any channel."""
         folders = (self.answers_folder, self.imports_folder)
         stored = any(names(folder) for folder in folders)
         box = None if stored else self.box()
@@ -120,7 +120,7 @@ class Collection(SurveyFolder):
     # answering
 
     def token_state(self, token: str) -> TokenState:
-        """Return whether a token was handed out, and whether it was used; of a closed survey, too."""
+        """Return whether a token was issued, and whether it was used; for a closed survey, too."""
         if self.state == "closed":
             record = self._closed("tokens.json")
             token_digest = digest(token)
@@ -130,11 +130,11 @@ class Collection(SurveyFolder):
         return self.tokens.state(token)
 
     def accept(self, values: Mapping[str, Value], token: str) -> None:
-        """Take an answer that `read_values` has read. When this returns, the answer is on the disk and counts once.
+        """Accept an answer from `read_values`. On return, the answer is on the disk and counts once.
 
-        The answer is on the disk before its token is spent: a crash in between lets one person answer again and loses
-        nothing. Raises TokenError (unknown, used), RequestError (not open, closed) and HackathonError (full disk):
-        then nothing was taken.
+        The answer is on the disk before its token is spent: a crash between the two lets one person answer again and
+        loses nothing. Raises TokenError (unknown, used), RequestError (not open, closed) and HackathonError (full
+        disk); the answer is not stored then.
         """
         if self.frozen is None:
             raise RequestError("survey.not_open", name=self.name)
@@ -148,7 +148,7 @@ class Collection(SurveyFolder):
                 if state != "unused":
                     raise TokenError(f"survey.token_{state}")
                 if read_stored(self.survey, stored)[1]:
-                    # the questionnaire was opened anew since it was shown, or a caller did not read the values
+                    # the questionnaire was opened again since it was displayed, or the caller did not read the values
                     raise RequestError("survey.opened_anew", name=self.name)
                 name = f"{secrets.token_hex(16)}.json"
                 put(self.answers_folder, name, encode_answer(self.digest, stored))
@@ -163,18 +163,18 @@ class Collection(SurveyFolder):
             raise HackathonError("survey.can_not_take", what=error.strerror or error) from error
 
     def _take_back(self, name: str, token: str) -> None:
-        """Remove an answer whose token could not be spent: its respondent is told to try again, and counts once."""
+        """Remove an answer whose token could not be spent; its respondent tries again, and must count once."""
         if not (self.tokens.spent_folder / token).exists():
             (self.answers_folder / name).unlink(missing_ok=True)
 
-    # afterwards
+    # reading and closing
 
     def gathered(self) -> Gathered:
-        """Return all answers with what does not count and what could not be read. Raises RequestError for a draft."""
+        """Return all answers, those that do not count, and unreadable files. Raises RequestError for a draft."""
         return gather(self)
 
     def answers(self) -> list[Answer]:
-        """Return the answers that count, in no order that says anything. Raises RequestError, HackathonError."""
+        """Return the answers that count, in an order without meaning. Raises RequestError, HackathonError."""
         if self.state != "closed":
             return self.gathered().answers
         record = self._closed("answers.json")
@@ -184,7 +184,7 @@ class Collection(SurveyFolder):
         return [Answer(values) for values, _ in read]
 
     def participation(self) -> tuple[int, int | None]:
-        """Return how many answered and how many were asked; None where nobody can tell."""
+        """Return how many people answered and how many were invited; None if that is unknown."""
         if self.state == "closed":
             record = self._closed("answers.json")
             invited = record.get("invited")
@@ -192,14 +192,14 @@ class Collection(SurveyFolder):
         return len(self.answers()), self.invited()
 
     def close(self) -> None:
-        """Fold all answers into shuffled files without times, tokens and users; nothing is accepted afterwards.
+        """Collect all answers in shuffled files without times, tokens and users; later answers are refused.
 
         Repeatable: after a crash the same call finishes it. Raises RequestError for a draft, HackathonError.
         """
         close(self)
 
     def kept(self) -> tuple[int, int, int, list[str]]:
-        """Return of a closed survey: tokens issued, tokens used, answers left out, names of files not read."""
+        """Return, for a closed survey: tokens issued, tokens used, answers left out, names of unreadable files."""
         tokens = self._closed("tokens.json")
         left_out = self._closed("left-out.json").get("answers", ())
         unread = names(self.closed_folder / "unread")

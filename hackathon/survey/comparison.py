@@ -1,8 +1,8 @@
-"""Two summaries side by side, e.g. of this year's and last year's event.
+"""Compare two summaries, e.g. of this year's and last year's event.
 
-What is compared are shares on target, whose interval holds for a handful of answers. Means stand side by side without
-an interval: of few answers on levels none is worth its name. Only what both summaries tell is looked at, so that
-nothing is told that is not in one of them.
+Shares on target are compared, because their interval is valid for a handful of answers. Means are printed without an
+interval, because no interval is meaningful for a few answers on levels. Only published numbers are used, so a
+comparison reveals nothing beyond the two summaries.
 """
 
 import csv
@@ -32,15 +32,15 @@ class Pair:
     """One question in two summaries, by its id."""
 
     question: Question
-    """As the new one asks it, or the old one."""
+    """The question of the newer survey, or else of the older one."""
     old: ItemSummary | None
     new: ItemSummary | None
     why: str = ""
-    """Why it is not compared: only_old, only_new, kind, levels, target, unit, untold; empty: it is."""
+    """Why it is not compared: only_old, only_new, kind, levels, target, unit, untold; empty if it is."""
     reworded: bool = False
-    """Whether question or ends read differently."""
+    """Whether the text of the question or of its ends differs."""
     difference: ShareDifference | None = None
-    """rating: of the shares on target."""
+    """rating: the difference of the shares on target."""
 
 
 def difference(old: Share, new: Share) -> ShareDifference:
@@ -56,7 +56,7 @@ def difference(old: Share, new: Share) -> ShareDifference:
 
 
 def compare(old: SurveySummary, new: SurveySummary) -> list[Pair]:
-    """Return the questions of both summaries, in the order of the new one, then what only the old one has."""
+    """Return the questions of both summaries, in the order of the new one, then those only in the old one."""
     before = {item.question.id: item for item in old.items}
     after = {item.question.id: item for item in new.items}
     pairs = [
@@ -122,7 +122,7 @@ def _side(item: ItemSummary | None) -> dict[str, Any] | None:
 
 
 def comparison_tables(old: SurveySummary, new: SurveySummary, pairs: Sequence[Pair]) -> list[Table]:
-    """Return a comparison as tables, the first with what is compared."""
+    """Return a comparison as tables; the first one names the two surveys."""
     names = [localized(summary.survey.title) or summary.name for summary in (old, new)]
     notes = [f"{message(f'survey_summary.{side}')}: {name} (n = {summary.n})"
              for side, name, summary in zip(("old", "new"), names, (old, new), strict=True)]  # fmt: skip
@@ -183,7 +183,7 @@ def _ratings(ratings: Sequence[tuple[Pair, ItemSummary, ItemSummary]]) -> Table:
 
 
 def _options(pair: Pair, old: ItemSummary, new: ItemSummary) -> Table:
-    """Return the shares of options; one that a side does not have is `–` there."""
+    """Return the shares of options; `–` for an option that one side lacks."""
     sides = [dict(zip(side.question.options, side.counts, strict=True)) for side in (old, new)]
     labels = {**old.question.options, **new.question.options}
     rows = []
@@ -204,7 +204,7 @@ def _name(pair: Pair) -> str:
 
 
 def comma_separated(pairs: Sequence[Pair]) -> str:
-    """Return one line a question (RFC 4180 with LF); no cell of text is a formula to a spreadsheet."""
+    """Return one line per question (RFC 4180 with LF); no text cell is a formula in a spreadsheet."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     numbers = [f"{side}_{name}" for side in ("old", "new") for name in ("n", "median", "mean", "on_target")]

@@ -1,4 +1,4 @@
-"""Make a survey's folder from a shipped questionnaire or from a file."""
+"""Create a survey's folder from a shipped questionnaire or from a file."""
 
 import os
 import secrets
@@ -18,10 +18,10 @@ def templates() -> list[str]:
 
 
 def new_survey(name: str, start: Path, template: str = "hackathon", source: Path | None = None) -> Collection:
-    """Make `surveys/<name>/survey.yaml` in the event around a folder and return the survey.
+    """Create `surveys/<name>/survey.yaml` in the event around a folder and return the survey.
 
-    Raises RequestError (name, no event, there already, no such template), ConfigError (the questionnaire is wrong) and
-    HackathonError (no permission).
+    Raises RequestError (name, no event, the survey exists, no such template), ConfigError (the questionnaire is
+    invalid) and HackathonError (no permission).
     """
     from hackathon.config.load import load_survey
     from hackathon.config.problems import nearest, read_bounded

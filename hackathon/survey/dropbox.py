@@ -1,10 +1,10 @@
-"""The drop box: participants answer in their own accounts, and none can read, list, alter or replace another's answer.
+"""The drop box: participants answer in their own accounts; nobody can read, list, alter or replace another's answer.
 
 <shared>/surveys/<name>/survey.json   the opened questionnaire, readable by all; says `closed` in the end
 <shared>/surveys/<name>/box/          mode 1733: everybody may write, only the organisers may list
-    <128 random bits>.json            mode 0644: who does not know its name cannot open it; its owner is who answered
+    <128 random bits>.json            mode 0644: opening it requires its name; its owner is the respondent
 
-One answer of an account counts: the newest, by the time that the file system keeps and nobody can choose.
+One answer of an account counts: the newest, by the file system's time, which no account can choose.
 """
 
 import errno
@@ -35,18 +35,18 @@ BOX_MODE, CLOSED_MODE, FOLDER_MODE = 0o1733, 0o700, 0o755
 LARGEST = 1 << 20
 """Bytes of one answer."""
 MOST_READ = 50
-"""Files of one account that are read, the newest first."""
+"""Files of one account that are read, newest first."""
 DROP_STEPS = ("after-hidden", "after-link")
-"""Steps of `drop`: the hidden file is whole; it has its name."""
+"""Steps of `drop`: the hidden file is complete; it has its final name."""
 NO_ANSWER = (errno.EINVAL, errno.ELOOP, errno.ENXIO, errno.EISDIR)
-"""What opening a folder, link, pipe or socket in the place of an answer says. Any other failure may pass."""
+"""Errors of opening a folder, link, pipe or socket in place of an answer. Any other failure may be temporary."""
 _FILE = re.compile(r"[0-9a-f]{32}\.json\Z", re.ASCII)
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Box:
-    """Where participants write answers in their own accounts."""
+    """The folder in which participants write answers in their own accounts."""
 
     shared: Path
     """The event's shared directory."""
@@ -61,14 +61,14 @@ class Dropped:
     account: str
     values: Mapping[str, Value]
     token: str
-    """The digest of the token that it names; empty for none."""
+    """The digest of its token; empty without a token."""
     first: int
-    """When the account first used this token here: nanoseconds since 1970, for nothing but the order."""
+    """When the account first used this token here, in nanoseconds since 1970; used only for ordering."""
 
 
 @dataclass(frozen=True)
 class BadFile:
-    """A file in the box that is no answer."""
+    """A file in the box that is not an answer."""
 
     name: str
     account: str
@@ -78,19 +78,19 @@ class BadFile:
 
 @dataclass
 class DropBox:
-    """What lies in a box."""
+    """The content of a box."""
 
     newest: list[Dropped] = field(default_factory=list)
     bad: list[BadFile] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """All that are no hidden ones, also of files that are not read."""
+    """All names but hidden ones, including files that are not read."""
     replaced: int = 0
 
 
 def make_box(box: Box, name: str, frozen: Frozen) -> None:
-    """Make the drop box of an opened survey, or mend it, as the organisers' account.
+    """Create or repair the drop box of an opened survey, as the organisers' account.
 
-    Raises RequestError (no shared directory, somebody else's folder) and HackathonError.
+    Raises RequestError (no shared directory, another account's folder) and HackathonError.
     """
     if not box.shared.is_dir():
         raise RequestError("survey.no_shared", folder=box.shared)
@@ -109,7 +109,7 @@ def make_box(box: Box, name: str, frozen: Frozen) -> None:
 
 
 def _own(folder: Path, mode: int) -> None:
-    """Give a folder its mode; refuse one of another account, who could look into it."""
+    """Set a folder's mode; refuse a folder of another account, which could look into it."""
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (os.geteuid(), 0):
         raise RequestError("survey.box_of_other", folder=folder)
@@ -118,7 +118,7 @@ def _own(folder: Path, mode: int) -> None:
 
 
 def shut_box(box: Box, name: str, frozen: Frozen) -> None:
-    """Let nobody write into a box any more, also who is just writing; what lies in it stays. Raises OSError."""
+    """Refuse all further writes to a box, even of a running writer; its content stays. Raises OSError."""
     path = box.folder / BOX
     if listed(path):
         path.chmod(CLOSED_MODE)
@@ -126,25 +126,28 @@ def shut_box(box: Box, name: str, frozen: Frozen) -> None:
 
 
 def empty_box(box: Box) -> None:
-    """Delete what lay in a shut box: it was folded, and owners and times of files tell who answered when."""
+    """Delete the content of a shut box after it was collected.
+
+    Owners and times of files show who answered when.
+    """
     path = box.folder / BOX
     if not listed(path):
         return
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                continue  # somebody made a folder there; only its owner can empty it, and no answer is in it
+                continue  # a folder that somebody created there; only its owner can empty it, and it contains no answer
             Path(entry.path).unlink(missing_ok=True)
     sync_folder(path)
 
 
 def box_is_empty(box: Box) -> bool:
-    """Return whether no answer lies in a box. Raises OSError: a box that cannot be listed may be full."""
+    """Return whether a box contains no answer. Raises OSError, because a box that cannot be listed may be full."""
     return not any(_FILE.match(name) for name in names(box.folder / BOX))
 
 
 def open_surveys(shared: Path) -> list[str]:
-    """Return the names of the surveys that are open in a shared directory."""
+    """Return the names of the open surveys in a shared directory."""
     try:
         surveys = names(shared / "surveys")
     except OSError:
@@ -160,9 +163,9 @@ def _published_state(folder: Path) -> str:
 
 
 def published(box: Box) -> Frozen:
-    """Return the questionnaire that participants see, when only its makers can have written it.
+    """Return the participants' questionnaire, if only its makers can have written it.
 
-    Raises RequestError: none there, closed, out of reach, or somebody else could have put it there.
+    Raises RequestError: missing, closed, inaccessible, or possibly written by another account.
     """
     try:
         return _published(box)
@@ -178,7 +181,7 @@ def _published(box: Box) -> Frozen:
     if _published_state(box.folder) != "open":
         raise RequestError("survey.closed", name=box.folder.name)
     top = box.shared.stat()
-    # what lies in a directory that only keepers write in was put there by them
+    # only keepers can have put a file into a directory in which only they can write
     keepers = {0, top.st_uid} | (set() if others_write(top) else {box.folder.parent.lstat().st_uid})
     for location in (box.shared, box.folder.parent, box.folder, path, box.folder / BOX):
         status = location.lstat() if location != box.shared else location.stat()
@@ -188,7 +191,7 @@ def _published(box: Box) -> Frozen:
 
 
 def drop(box: Box, frozen: Frozen, values: Mapping[str, Value], token: str = "") -> None:
-    """Put an answer of the current account into the box; when this returns, it is on the disk.
+    """Put an answer of the current account into the box; on return, it is on the disk.
 
     Raises RequestError (the survey was closed) and HackathonError (full disk).
     """
@@ -200,7 +203,7 @@ def drop(box: Box, frozen: Frozen, values: Mapping[str, Value], token: str = "")
     }  # fmt: skip
     raw = (json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n").encode()
     try:
-        # the box cannot be listed, and so not be opened for reading: only a path may be held
+        # the box cannot be listed, so it cannot be opened for reading, only as a path
         folder = os.open(box.folder / BOX, os.O_PATH | _FOLDER)
         try:
             _write(folder, hidden, name, raw)
@@ -221,23 +224,23 @@ def _write(folder: int, hidden: str, name: str, raw: bytes) -> None:
             os.fchmod(stream.fileno(), 0o644)  # the organisers' account has to read it
             os.fsync(stream.fileno())
             faults.step("after-hidden")
-            # to a name of its own, in one step; a link would change the file's time once more when the first name goes
+            # renamed in one step: after a link, removing the first name would change the file's time again
             os.rename(hidden, name, src_dir_fd=folder, dst_dir_fd=folder)
             faults.step("after-link")
-            # the folder itself cannot be opened and synced here; the file's own journal entry carries its name
+            # the folder itself cannot be opened and synced here; the file's own journal entry includes its name
             os.fsync(stream.fileno())
     except BaseException:
         try:
             os.unlink(hidden, dir_fd=folder)
         except OSError:
-            pass  # it has its name already, or the box was shut: then it is no answer
+            pass  # it has its final name already, or the box was shut and the answer does not count
         raise
 
 
 def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
-    """Return the newest answer of each account in a box, and what is no answer.
+    """Return the newest answer of each account in a box, and the files that are not answers.
 
-    Raises HackathonError, and OSError for a file of which nobody knows what is in it.
+    Raises HackathonError, and OSError for a file whose content is unknown.
     """
     result = DropBox()
     path = box.folder / BOX
@@ -253,7 +256,7 @@ def read_box(box: Box, name: str, frozen: Frozen) -> DropBox:
         status = os.fstat(folder)
         if status.st_uid not in (os.geteuid(), 0):
             raise HackathonError("survey.box_of_other", folder=path)
-        # nobody takes a file away from a box that is shut: one that is not found is not seen yet (NFS)
+        # nobody can delete a file in a shut box, so a missing file is only not visible yet (NFS)
         _read_all(folder, name, frozen, result, gone=stat.S_IMODE(status.st_mode) != CLOSED_MODE)
     finally:
         os.close(folder)
@@ -269,7 +272,7 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox, *, gone: 
             status = os.stat(file, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             if gone:
-                continue  # its owner has just taken it away
+                continue  # its owner has just deleted it
             raise
         by_owner.setdefault(status.st_uid, []).append((status.st_ctime_ns, file))
     for owner, files in sorted(by_owner.items()):
@@ -294,7 +297,7 @@ def _read_all(folder: int, name: str, frozen: Frozen, result: DropBox, *, gone: 
 
 
 def names_of(folder: int) -> list[str]:
-    """Return the names in a folder without hidden ones: those are being written, or were never confirmed."""
+    """Return the names in a folder without hidden ones, which are incomplete or were never confirmed."""
     return sorted(name for name in os.listdir(folder) if not name.startswith("."))
 
 
@@ -303,20 +306,20 @@ def _read_one(
 ) -> Dropped | BadFile:
     raw = b""
     try:
-        # a folder, pipe or link in the place of a file is not opened at all
+        # a folder, pipe or link in place of a file is not opened at all
         if not _FILE.match(file) or not stat.S_ISREG(os.stat(file, dir_fd=folder, follow_symlinks=False).st_mode):
             return BadFile(file, account, "survey.unread_special")
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
         with os.fdopen(descriptor, "rb") as stream:
             status = os.fstat(descriptor)
-            # answers are readable by all: what is not may be another name of a private file of the account that reads
+            # answers are readable by all; another file may be a hard link to a private file of the reading account
             public = stat.S_ISREG(status.st_mode) and status.st_mode & stat.S_IROTH
             if not public or status.st_uid != owner or others_write(status):
                 return BadFile(file, account, "survey.unread_special")
             raw = stream.read(LARGEST + 1)
         value = json.loads(raw.decode()) if len(raw) <= LARGEST else None
     except OSError as error:
-        # whoever made a file that only they can read keeps nobody from closing
+        # a file that only its creator can read must not prevent closing
         if error.errno not in (*NO_ANSWER, errno.EACCES, errno.EPERM):
             raise
         return BadFile(file, account, "survey.unread_garbage", raw[:LARGEST])

@@ -1,4 +1,4 @@
-"""A summary as JSON values, and back as far as another event is compared with it."""
+"""Convert a summary to JSON values, and back for comparisons with another event."""
 
 import csv
 import io
@@ -19,11 +19,11 @@ from hackathon.text.messages import localized
 
 SCHEMA_VERSION = 1
 MOST_ANSWERS = 100_000
-"""Of one question in a file that is read."""
+"""The most answers of one question in a file that is read."""
 
 
 def to_json(summary: SurveySummary) -> dict[str, Any]:
-    """Return a summary as JSON values; what is not told is null or left out."""
+    """Return a summary as JSON values; unpublished values are null or left out."""
     return {
         "schema_version": SCHEMA_VERSION,
         "survey": summary.name,
@@ -93,9 +93,9 @@ def _share(share: Share) -> dict[str, Any]:
 
 
 def read_summary(path: Path) -> SurveySummary:
-    """Return the whole-event part of a summary in a JSON file, numbers of ratings computed anew from their counts.
+    """Return the event-wide part of a summary in a JSON file; numbers of ratings are recomputed from their counts.
 
-    Raises RequestError for a file that is none, or of a later version.
+    Raises RequestError for a file that is not a summary, or of a later version.
     """
     value = read_json(path)
     if not isinstance(value, dict) or "schema_version" not in value or not isinstance(value.get("items"), list):
@@ -146,7 +146,7 @@ def _natural(value: object) -> int:
 
 
 def answers_csv(survey: Survey, answers: Sequence[Answer]) -> str:
-    """Return each answer as a line of CSV, by what was chosen first: only of a survey that is not anonymous."""
+    """Return each answer as a line of CSV, sorted by the chosen options; only for a survey that is not anonymous."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([harmless(localized(question.text)) for question in survey.questions])

@@ -1,4 +1,4 @@
-"""A questionnaire as it was opened: options that come from the event are in it, and nothing changes it any more."""
+"""A questionnaire as it was opened: it includes the event's options and never changes again."""
 
 import hashlib
 import json
@@ -20,36 +20,39 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True)
 class Frozen:
-    """What was opened."""
+    """An opened questionnaire."""
 
     survey: Survey
     digest: str
-    """Of the questionnaire with the event's options: answers name it."""
+    """Digest of the questionnaire with the event's options; answers contain it."""
     source: str
-    """Of the questionnaire as survey.yaml has it: tells whether that was changed."""
+    """Digest of the questionnaire in survey.yaml, to detect later changes."""
     shared: str = ""
-    """The event's shared directory then, as hackathon.yaml had it: answers may lie there, whatever it says later."""
+    """The event's shared directory in hackathon.yaml when it was opened.
+
+    Answers may be there even if the file changes.
+    """
 
 
 def survey_digest(survey: Survey) -> str:
-    """Return 32 hexadecimal digits that differ when anything differs that is asked."""
+    """Return 32 hexadecimal digits that differ if any part of the questions differs."""
     value = asdict(survey)
-    del value["headline"]  # which rate stands for the event is no question
-    if survey.anonymous:  # so that questionnaires that were opened before there was a choice keep their digest
+    del value["headline"]  # the event's headline question does not change what is asked
+    if survey.anonymous:  # so that questionnaires opened by versions without this choice keep their digest
         del value["anonymous"]
     raw = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(raw.encode()).hexdigest()[:32]
 
 
 def promise(survey: Survey) -> str:
-    """Return what is promised to who answers, in the current language."""
+    """Return the promise to respondents, in the current language."""
     return message("survey.promise" if survey.anonymous else "survey.promise_named")
 
 
 def freeze(survey: Survey, event: "Event | None") -> Frozen:
     """Return a questionnaire with the options that come from the event.
 
-    Raises RequestError when there is no event, or it has none of them (no teams, no kinds, no dates).
+    Raises RequestError if there is no event, or if it lacks the options (no teams, no kinds, no dates).
     """
     questions = [_resolved(question, event) if question.options_from else question for question in survey.questions]
     resolved = replace(survey, questions=questions)
@@ -65,7 +68,7 @@ def _resolved(question: Question, event: "Event | None") -> Question:
 
 
 def event_options(source: str, event: "Event") -> dict[str, Any]:
-    """Return value → label of an event's teams that took part, kinds of participants among them, or days."""
+    """Return value → label of an event's teams that took part, of their kinds of participants, or of its days."""
     if source == "teams":
         return {team.name: team.name for team in event.teams if team.took_part}
     if source == "days":
@@ -75,7 +78,7 @@ def event_options(source: str, event: "Event") -> dict[str, Any]:
     from hackathon.event.kinds import kind_label
     from hackathon.event.participation import participation
 
-    # `company` may be nobody's kind: then nobody is asked about it
+    # if no participant is of the kind `company`, it is not an option
     kinds = [kind for kind, _ in participation(event).kinds if kind]
     return {kind: _in_all_languages(lambda kind=kind: kind_label(event, kind)) for kind in kinds}
 
@@ -100,9 +103,9 @@ def to_json(frozen: Frozen) -> dict[str, Any]:
 
 
 def read_frozen(path: Path) -> Frozen | None:
-    """Return the opened questionnaire in a file; None when there is no file.
+    """Return the opened questionnaire in a file; None if there is no file.
 
-    Raises RequestError for a file that is damaged, altered, or of a later version, OSError for one that is not known.
+    Raises RequestError for a file that is damaged, altered, or of a later version, OSError if it cannot be read.
     """
     value = known_json(path)
     if value is None and not path.exists():

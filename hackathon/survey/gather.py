@@ -1,4 +1,4 @@
-"""All that came in for an open survey, through every channel: what counts, what does not, what cannot be read."""
+"""Gather the answers to an open survey from all channels: those that count, those that do not, and unreadable files."""
 
 import json
 import random
@@ -17,64 +17,64 @@ from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 
 LARGEST = 64 << 20
-"""Bytes of a file of answers; an import, which may hold many, is refused when it would become larger."""
+"""Bytes of a file of answers; an import that would become larger is refused."""
 
 
 @dataclass(frozen=True)
 class Unread:
-    """A file of answers that could not be read; it is kept."""
+    """A file of answers that could not be read; it is not deleted."""
 
     path: Path
     why: str
     """A message id."""
     raw: bytes = b""
     account: str = ""
-    """Of a file in the drop box: its owner."""
+    """For a file in the drop box: its owner."""
 
     @property
     def reason(self) -> str:
-        """Why, in the current language."""
+        """The reason, in the current language."""
         return message(self.why)
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """An answer in the drop box that can be read and does not count."""
+    """A readable answer in the drop box that does not count."""
 
     account: str
     why: str
-    """A message id: of no member, token unknown, token used."""
+    """A message id: no member's, token unknown, token used."""
     values: Mapping[str, Value]
 
     @property
     def reason(self) -> str:
-        """Why, in the current language."""
+        """The reason, in the current language."""
         return message(self.why)
 
 
 @dataclass
 class Gathered:
-    """What came in."""
+    """The answers of all channels."""
 
     answers: list[Answer] = field(default_factory=list)
-    """Those that count, shuffled."""
+    """Answers that count, shuffled."""
     spent: set[str] = field(default_factory=set)
-    """Digests of the tokens they used."""
+    """Digests of their tokens."""
     by_channel: dict[str, int] = field(default_factory=dict)
     """form, import, box → answers that count."""
     unread: list[Unread] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
     files: dict[str, list[str]] = field(default_factory=dict)
-    """Folder → the names that were in it: what is not among them was not looked at."""
+    """Folder → names in it when it was listed; other names were not read."""
     replaced: int = 0
-    """Answers in the drop box for which the same account wrote a newer one."""
+    """Answers in the drop box that a newer one of the same account replaces."""
 
 
 def gather(collection: SurveyFolder) -> Gathered:
-    """Return all that came in for a survey that was opened and is not closed.
+    """Return all answers to a survey that was opened and is not closed.
 
-    Raises RequestError for a draft, HackathonError when it is not known what came: an answer that could not be read
-    at this moment is none that is missing, and none that is wrong.
+    Raises RequestError for a draft, HackathonError if some file is temporarily unreadable, because such an answer is
+    neither missing nor invalid.
     """
     try:
         return _gathered(collection)
@@ -110,7 +110,7 @@ def _gathered(collection: SurveyFolder) -> Gathered:
 
 
 def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
-    """Add the answers in one file of the collecting account: one of the form, many of an import. Raises OSError."""
+    """Add the answers in one file of the collecting account: one of the form, or many of an import. Raises OSError."""
     raw = b""
     try:
         with open_regular(path) as stream:
@@ -138,7 +138,10 @@ def _take(path: Path, survey: Any, digest: str, result: Gathered) -> None:
 
 
 def _take_box(newest: list[Dropped], members: frozenset[str], collection: SurveyFolder, result: Gathered) -> None:
-    """Add the newest answer of each account of the audience; a token counts once, and the form's answer goes first."""
+    """Add the newest answer of each account of the audience.
+
+    A token counts once, and the form's answer has priority.
+    """
     issued = collection.tokens.issued()
     claimed: set[str] = set()
     for answer in sorted(newest, key=lambda dropped: dropped.first):

@@ -1,7 +1,7 @@
-"""Which column of a table is which question: by id, by question text, by an option's column, or as somebody says.
+"""Match the columns of a table to questions: by id, by text, by an option's column, or by the user's mapping.
 
 Google Forms: `タイムスタンプ`, the question's text, `title [row]` for grids. LimeSurvey: `id`, `submitdate`, the code,
-`code[SQ001]` or `code[option]` for several choices, `text [label]` where headings are full texts, `code. text`.
+`code[SQ001]` or `code[option]` for several choices, `text [label]` if headings are full texts, `code. text`.
 """
 
 import re
@@ -14,7 +14,7 @@ from hackathon.survey.values import texts_of
 from hackathon.text.normalise import plain
 
 IGNORED = "-"
-"""What --map says for a column that is no question, or for a question that has no column."""
+"""The value of --map for a column without a question, or for a question without a column."""
 TOKENS = frozenset({"token", "access code", "トークン", "アクセスコード", "参加コード"})
 IDENTITY = frozenset(
     plain(word)
@@ -27,7 +27,7 @@ IDENTITY = frozenset(
         "your name", "full name", "名前", "お名前", "氏名", "firstname", "first name", "lastname", "last name",
     )
 )  # fmt: skip
-"""Headings of who and when: never stored, but they tell whether two equal rows are one."""
+"""Headings of the respondent and the time: never stored, but used to decide whether two equal rows are one."""
 TECHNICAL = frozenset(
     {
         "lastpage",
@@ -42,11 +42,11 @@ TECHNICAL = frozenset(
         "score",
     }
 )
-"""Headings of other columns that no questionnaire asks for."""
+"""Headings of other columns that contain no answers."""
 FINISHED = frozenset(
     plain(word) for word in ("submitdate", "date submitted", "提出日", "提出日時", "送信日時", "完了日", "完了日時")
 )
-"""Headings of LimeSurvey's column that is empty as long as somebody has not sent the form."""
+"""Headings of LimeSurvey's column that is empty until the form is submitted."""
 _TIMING = re.compile(r"(?:interviewtime|grouptime\d*|questiontime\d*|total time|group time.*|question time.*)\Z")
 _PART = re.compile(r"(.*?)\s*[\[［]([^\[\]［］]*)[\]］]\s*\Z", re.DOTALL)
 _NUMBERED = re.compile(r"(?:q|問|設問)?\s*\d{1,3}\s*[.．:：、)）]\s*", re.IGNORECASE)
@@ -55,39 +55,39 @@ _SUBQUESTION = re.compile(r"sq0*(\d{1,3})\Z")
 
 @dataclass(frozen=True)
 class Column:
-    """What a column is."""
+    """The meaning of a column."""
 
     index: int
     heading: str
     question: str = ""
-    """A question's id; empty for a column that is none."""
+    """A question's id; empty for a column without a question."""
     option: str = ""
-    """choices: the option that this column tells about; empty when it tells about all."""
+    """choices: the option of this column; empty if it contains all options."""
     role: str = ""
-    """token, identity or ignored, for a column that is no question."""
+    """token, identity or ignored, for a column without a question."""
 
 
 @dataclass
 class Columns:
-    """What the columns of a table are, and what is wrong with them."""
+    """The meanings of a table's columns, and their problems."""
 
     columns: list[Column] = field(default_factory=list)
     problems: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     """(heading, message id, values)"""
 
     def identify(self, cells: Sequence[str]) -> bool:
-        """Return whether a row says who answered, or when: then an equal row is the same answer."""
+        """Return whether a row identifies the respondent or the time, so that an equal row is the same answer."""
         identities = [cells[column.index] for column in self.columns if column.role == "identity"]
-        # LimeSurvey writes 1980-01-01 in the place of every time of an anonymised survey
+        # LimeSurvey writes 1980-01-01 for every time in an anonymised survey
         return any(cell.strip() and not cell.startswith("1980-01-01") for cell in identities)
 
     def unfinished(self, cells: Sequence[str]) -> bool:
-        """Return whether a row is of somebody who began the form and did not send it."""
+        """Return whether a row's respondent began the form and did not submit it."""
         moments = [cells[column.index].strip() for column in self.columns if _bare(column.heading) in FINISHED]
         return any(moment in ("", "N/A") for moment in moments)
 
     def certain(self, survey: Survey) -> list[Question]:
-        """Return the questions whose columns are not in doubt."""
+        """Return the questions whose columns are unambiguous."""
         doubtful = {values.get("question") for _, _, values in self.problems}
         return [question for question in survey.questions if self.of(question.id) and question.id not in doubtful]
 
@@ -102,12 +102,12 @@ class Columns:
 
 
 def matching(survey: Survey, headings: Sequence[str]) -> int:
-    """Return how many headings are questions, tokens or known ones of other programs."""
+    """Return how many headings are questions, tokens or known headings of other programs."""
     return sum(_found(survey, index, heading) is not None for index, heading in enumerate(headings))
 
 
 def columns_of(survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[str, str]] = ()) -> Columns:
-    """Return what each column of a table is; `mapping` has (heading or #number, question's id or `-`)."""
+    """Return the meaning of each column of a table; `mapping` contains (heading or #number, question's id or `-`)."""
     result = Columns()
     named, without = _said(survey, headings, mapping, result)
     for index, heading in enumerate(headings):
@@ -141,7 +141,7 @@ def columns_of(survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[
 def _said(
     survey: Survey, headings: Sequence[str], mapping: Sequence[tuple[str, str]], result: Columns
 ) -> tuple[dict[int, Column], set[str]]:
-    """Return the columns that the user names, and the questions that have none."""
+    """Return the columns in the user's mapping, and the questions without a column."""
     questions = {question.id: question for question in survey.questions}
     named: dict[int, Column] = {}
     without: set[str] = set()
@@ -170,7 +170,7 @@ def _as_said(index: int, heading: str, identifier: str) -> Column:
 
 
 def _parts(question: Question | None, headings: Sequence[str], name: str) -> list[Column]:
-    """Return the columns `name[option]` of a question whose code is another there: --map 'Q7=used'."""
+    """Return the columns `name[option]` of a question that has another code in the table: --map 'Q7=used'."""
     columns = []
     for index, heading in enumerate(headings):
         match = _PART.match(heading)
@@ -181,7 +181,7 @@ def _parts(question: Question | None, headings: Sequence[str], name: str) -> lis
 
 
 def _found(survey: Survey, index: int, heading: str) -> Column | None:
-    """Return what a column is by its heading; None when nobody can tell."""
+    """Return the meaning of a column by its heading; None if it is unknown."""
     word = _bare(heading)
     question = _question(survey, word)
     if question is not None:
@@ -198,14 +198,14 @@ def _found(survey: Survey, index: int, heading: str) -> Column | None:
         if outer is not None and outer.kind == "choices":
             option = _option_column(outer, inner)
             return Column(index, heading, outer.id, option) if option else None
-        # a grid: its rows are questions of their own here
+        # the rows of a grid are separate questions here
         row = _question(survey, _bare(inner))
         return Column(index, heading, row.id) if row else None
     return None
 
 
 def _bare(heading: str) -> str:
-    """Return a heading as it is compared: without numbering, the star of required questions, a colon at its end."""
+    """Return a heading for comparison: without numbering, the star of required questions, and a colon at its end."""
     word = plain(heading).rstrip("*:?。 ").strip()
     return _NUMBERED.sub("", word, count=1) if _NUMBERED.match(word) else word
 
@@ -224,7 +224,7 @@ def _question(survey: Survey, word: str) -> Question | None:
 
 
 def _option_column(question: Question, inner: str) -> str:
-    """Return the option that a column of its own stands for; empty for none."""
+    """Return the option of a column for one option; empty if there is none."""
     word = plain(inner)
     for value, label in question.options.items():
         if word == plain(value) or word in [plain(text) for text in texts_of(label)]:

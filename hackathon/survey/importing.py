@@ -1,11 +1,11 @@
-"""Take answers from files: CSV of Google Forms and LimeSurvey, and what the offline page saved.
+"""Import answers from files: CSV of Google Forms and LimeSurvey, and files of the offline page.
 
-<survey>/imports/<128 random bits>.json   {"schema_version", "digest", "answers", "tokens", "rows"}: one import, whole
+<survey>/imports/<128 random bits>.json   {"schema_version", "digest", "answers", "tokens", "rows"}: one import
 <survey>/import-key                       256 random bits; deleted by `close`
 
-So that the same export counts once, a keyed digest (HMAC-SHA256) of every row that was taken is kept, and nothing of
-who and when. Without a time, a mail address or a number of the answer two equal rows are two people: there the digest
-also counts how often the row has come in this file.
+A keyed digest (HMAC-SHA256) of every imported row is stored, so that the same export counts once; respondents and times
+are not stored. Without a time, a mail address or an answer's number, two equal rows are two people; the digest then
+also includes how often the row has occurred in this file.
 """
 
 import hashlib
@@ -42,12 +42,12 @@ YES = frozenset({"y", "yes", "1", "true", "x", "✓", "✔", "○", "◯", "は�
 NO = frozenset(
     {"", "n", "no", "0", "false", "-", "×", "いいえ", "n/a", "unchecked", "not selected", "no answer", "回答なし"}
 )
-"""What a column of one option says."""
+"""Values of a column for one option that mean it was not chosen."""
 
 
 @dataclass(frozen=True)
 class ImportProblem(Sayable):
-    """One thing that is wrong in a file."""
+    """One problem in a file."""
 
     file: Path
     id: str
@@ -64,37 +64,37 @@ class ImportProblem(Sayable):
 
 @dataclass
 class Imported:
-    """What an import did."""
+    """The outcome of an import."""
 
     counted: int = 0
-    """Answers that were taken now."""
+    """Answers that were added now."""
     known: int = 0
-    """Rows that an earlier import took, or that stand twice in a table that tells who answered when."""
+    """Rows that an earlier import added, or duplicates in a table that identifies respondents or times."""
     spent: int = 0
-    """Answers whose token was used before."""
+    """Answers whose token was already used."""
     blank: int = 0
-    """Rows in which no question is answered."""
+    """Rows without an answer."""
     incomplete: int = 0
-    """Rows of people who did not send the form, left out."""
+    """Rows of people who did not submit the form, left out."""
     skipped: int = 0
-    """Rows with a problem, left out on demand."""
+    """Rows with a problem, left out on request."""
     stored: bool = False
-    """Whether anything was written: not when there are problems, and not when it was only tried."""
+    """Whether anything was written; False if there are problems, or for a dry run."""
     problems: list[ImportProblem] = field(default_factory=list)
     whole_file: bool = False
-    """Whether something is wrong with a whole file or its columns: leaving out rows does not help."""
+    """Whether a file or its columns have a problem, so that leaving out rows does not help."""
     columns: list[tuple[Path, Column]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """An answer that was read."""
+    """An answer from a row."""
 
     values: dict[str, Value]
     row: str
     """Its keyed digest."""
     token: str
-    """The digest of its token; empty for none."""
+    """The digest of its token; empty without a token."""
 
 
 def import_answers(
@@ -107,11 +107,11 @@ def import_answers(
     skip_bad: bool = False,
     incomplete: bool = False,
 ) -> Imported:
-    """Take the answers in files: all, or none when anything is wrong with them.
+    """Import the answers in files: all, or none if there is any problem.
 
-    Rows of people who did not send the form are left out and counted; with `incomplete` they are taken.
-    With `skip_bad` rows with a problem are left out; problems of columns and whole files stand in the way all the same.
-    Raises RequestError (not open, closed) and HackathonError (full disk).
+    Rows of people who did not submit the form are left out and counted; with `incomplete` they are imported. With
+    `skip_bad` rows with a problem are left out; a problem of a column or a file still stops the import. Raises
+    RequestError (not open, closed) and HackathonError (full disk).
     """
     frozen = collection.frozen
     if frozen is None:
@@ -196,7 +196,7 @@ class _Reader:
             self.result.whole_file = True
             values = {"encoding": table.encoding, **values}
             self.result.problems.append(ImportProblem(path, identifier, values, 1, heading))
-        # with a column in doubt nothing is taken, and yet all that is wrong in the other columns is told at once
+        # nothing is imported if a column is ambiguous, but problems in the other columns are reported in the same run
         survey = replace(self.survey, questions=columns.certain(self.survey)) if columns.problems else self.survey
         counts: Counter[str] = Counter()
         for row in table.rows:
@@ -237,7 +237,7 @@ class _Reader:
         self._take(values, f"{count} {same}", token, problems, ImportProblem(path, "", {}, row.line, "token"))
 
     def _read_saved(self, raw: bytes, path: Path) -> None:
-        """Take what the offline page saved: one answer in a file."""
+        """Read a file of the offline page, which contains one answer."""
         try:
             value = json.loads(raw.decode("utf-8-sig"))
         except (ValueError, RecursionError):
@@ -284,7 +284,7 @@ class _Reader:
 def _raw(
     survey: "Survey", row: SheetRow, columns: Columns, path: Path
 ) -> tuple[dict[str, list[str]], list[ImportProblem]]:
-    """Return the texts of a row by question, several columns of one question put together."""
+    """Return the texts of a row by question; several columns of one question are combined."""
     raw: dict[str, list[str]] = {}
     problems: list[ImportProblem] = []
     for question in survey.questions:
@@ -307,7 +307,7 @@ def _names_of(survey: "Survey", identifier: str, option: str) -> Iterator[str]:
 
 
 def _key(collection: SurveyFolder, *, keep: bool) -> bytes:
-    """Return the key of the digests of rows; made with the first import."""
+    """Return the key for the digests of rows; the first import creates it."""
     path = collection.folder / "import-key"
     if not path.exists():
         key = secrets.token_bytes(32)

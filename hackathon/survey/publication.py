@@ -1,15 +1,13 @@
-"""The summary of a survey as it may be published: closed, and telling of no small group beside other surveys.
+"""The summary of a survey that may be published: closed, and revealing no small group when compared with others.
 
-Two surveys hold the same people's answers when one was collected again: an import with one late answer, the same
-answers with another breakdown. Each summary is safe alone; subtracted from each other they tell the late answer. Who
-answered is written down nowhere, so answers that are equal in all that both surveys ask are taken to be one person's.
-
-Then both surveys together are like one: each of its cells (suppression.py) is a block of the one crossed with a block
-of the other, and "took part in this one only" is a block, too. The survey that closed later is told only if in all of
-these cells, over all and over those who answered a question, there is nobody or at least k.
-
-This is looked at only where the two are the same answers but for fewer than k: one holds the other, or at least k
-different answers are in both. Surveys in which the same people answered anew are not: what they say differs.
+Two surveys contain the same people's answers if one was collected again: an import with one late answer, or the same
+answers with another breakdown. Each summary is safe alone, but their difference reveals the late answer. Respondents
+are not recorded, so answers that are equal in all common questions count as one person's. The two surveys are then
+treated as one: each of its cells (suppression.py) is a block of one survey crossed with a block of the other, and "took
+part only in this survey" is a block, too. The survey that was closed later is published only if each of these cells,
+over all and over those who answered a question, contains nobody or at least k respondents. This is checked only if all
+but fewer than k answers are the same: one survey contains the other, or at least k different answers are in both.
+Surveys in which the same people answered again are not checked, because their answers differ.
 """
 
 from collections import Counter, defaultdict
@@ -30,15 +28,15 @@ if TYPE_CHECKING:
     from hackathon.survey.collection import Collection
 
 Block = tuple[str | None, ...]
-"""For each breakdown the group that is told, None in its rest; together the cell that a respondent is in."""
+"""For each breakdown a published group, or None for the rest; together the cell of a respondent."""
 
 
 def summary_of(collection: "Collection", *, private: bool = False) -> SurveySummary:
-    """Return the summary of a survey: of a closed one as it may be published, its free answers once reviewed.
+    """Return the summary of a survey: of a closed one as it may be published, with its free answers once reviewed.
 
-    private: the organiser's own view, of an open survey too, with groups of any size and all sentences.
-    Raises RequestError for a survey that is not closed, or that would tell of few people beside one that was told
-    before it; ConfigError for a wrong texts.yaml.
+    private: the organiser's own view, even of an open survey, with groups of any size and all sentences. Raises
+    RequestError for a survey that is not closed, or that would reveal few people when compared with one published
+    before; ConfigError for an invalid texts.yaml.
     """
     closed = collection.state == "closed"
     if not collection.survey.anonymous and not private:
@@ -58,9 +56,9 @@ def summary_of(collection: "Collection", *, private: bool = False) -> SurveySumm
 
 
 def _refused(collection: "Collection") -> str:
-    """Return the name of a survey beside a closed one that was told before it and keeps it from being told, else "".
+    """Return the name of an earlier published survey that prevents a closed one from being published, else "".
 
-    Raises RequestError for a survey that cannot be read: then nobody knows.
+    Raises RequestError if a survey cannot be read, because the check is incomplete then.
     """
     beside = collection.folder.parent
     several = [type(collection)(beside / name) for name in names(beside) if is_name(name)]
@@ -70,7 +68,7 @@ def _refused(collection: "Collection") -> str:
 
 
 def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
-    """Return of an event's surveys those that must not be told → the one, told before, that is the reason."""
+    """Return the surveys of an event that must not be published → the earlier published one that is the reason."""
     closed = [collection for collection in collections if collection.state == "closed" and collection.survey.anonymous]
     closed.sort(key=lambda collection: (collection.turn, collection.closed_folder.stat().st_mtime_ns, collection.name))
     published: list[tuple[SurveySummary, Sequence[Answer]]] = []
@@ -87,9 +85,9 @@ def kept_back(collections: Iterable["Collection"]) -> dict[str, str]:
 
 
 def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, after: Sequence[Answer]) -> bool:
-    """Return whether two summaries, subtracted from each other, tell of 1…k−1 respondents.
+    """Return whether the difference of two summaries reveals 1…k−1 respondents.
 
-    before, after: the answers that the summaries are of.
+    before, after: the answers of the summaries.
     """
     k = max(old.survey.smallest_group, new.survey.smallest_group)
     both = _both(old, new)
@@ -106,7 +104,7 @@ def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, a
     for question in (None, *opinions):
         blocks = [groups for summary in (old, new) if (groups := _shown(summary, question)) is not None]
         if len(blocks) < 2:
-            continue  # told in one of them only: there is nothing to subtract
+            continue  # published in one of them only, so there is no difference
         cells: Counter[tuple[Block | None, ...]] = Counter()
         for pair in people:
             if question is None or any(answer and fits(question, answer.values.get(question.id)) for answer in pair):
@@ -117,7 +115,7 @@ def subtract(old: SurveySummary, before: Sequence[Answer], new: SurveySummary, a
 
 
 def _both(old: SurveySummary, new: SurveySummary) -> list[Question]:
-    """Return the questions that both ask, as the new one does: what they can be answered with is the same."""
+    """Return the questions in both surveys, as the new one words them; they have the same possible answers."""
     before = {question.id: question for question in old.survey.questions}
 
     def asked(question: Question) -> tuple[str, object]:
@@ -131,7 +129,7 @@ def _both(old: SurveySummary, new: SurveySummary) -> list[Question]:
 
 
 def _key(questions: Sequence[Question], answer: Answer) -> list[object]:
-    """Return what somebody answered to these questions; None where it does not fit."""
+    """Return a respondent's answers to these questions; None for an invalid one."""
     pairs = ((question, answer.values.get(question.id)) for question in questions)
     return [
         None if not fits(question, value) else sorted(value) if isinstance(value, tuple) else value
@@ -142,7 +140,7 @@ def _key(questions: Sequence[Question], answer: Answer) -> list[object]:
 def _matched(
     questions: Sequence[Question], before: Sequence[Answer], after: Sequence[Answer]
 ) -> tuple[list[tuple[Answer, Answer]], list[Answer], list[Answer]]:
-    """Return the pairs of equal answers, and what is left on either side."""
+    """Return the pairs of equal answers, and the remaining answers of either side."""
     waiting: defaultdict[str, list[Answer]] = defaultdict(list)
     for answer in before:
         waiting[repr(_key(questions, answer))].append(answer)
@@ -157,7 +155,7 @@ def _matched(
 
 
 def _shown(summary: SurveySummary, question: Question | None) -> Mapping[str, frozenset[str]] | None:
-    """Return breakdown → its groups that are told, of a question those it is told in; None for one not told at all."""
+    """Return breakdown → its published groups; for a question those with numbers; None for an unpublished question."""
     if question is not None and not any(item.shown for item in summary.items if item.question.id == question.id):
         return None
     return {

@@ -1,4 +1,4 @@
-"""What an answer is, and what a summary says: the records between collecting, counting, tables and pages."""
+"""The records that collecting, counting, tables and pages share: an answer, and the parts of a summary."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Value = int | float | str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Answer:
-    """What one respondent said; who and when is not in it."""
+    """One respondent's answer, without name and time."""
 
     values: Mapping[str, Value]
     """Question's id → value; questions without an answer are left out."""
@@ -30,34 +30,37 @@ class Share:
 
     @property
     def value(self) -> float:
-        """Return count ÷ of, 0…1; 0 of nothing."""
+        """Return count ÷ of, 0…1; 0 if `of` is 0."""
         return self.count / self.of if self.of else 0.0
 
 
 @dataclass(frozen=True)
 class ItemSummary:
-    """One question over all respondents, or those of one group. Without `shown` all but the question is empty."""
+    """One question over all respondents, or those of one group.
+
+    If not `shown`, all fields but the question are empty.
+    """
 
     question: Question
     n: int
-    """Who answered it; 0 without `shown`."""
+    """Respondents who answered it; 0 if not `shown`."""
     missing: int
-    """Who answered the questionnaire and not this question; 0 without `shown`."""
+    """Respondents who answered other questions but not this one; 0 if not `shown`."""
     shown: bool
-    """Whether n is large enough, and suppression leaves it."""
+    """Whether n is large enough, and suppression does not remove it."""
     counts: tuple[int, ...] = ()
     """rating: per level from 1; choice, choices: per option in their order; else empty."""
     mean: float | None = None
-    """rating, number. Of levels it comes second: that they are equally far from each other is an assumption."""
+    """rating, number. For a rating it is secondary: equal distances between levels are an assumption."""
     median: float | None = None
     quartiles: tuple[float, float] | None = None
-    """The first and the third, as `statistics.quartiles`."""
+    """The first and the third, as in `statistics.quartiles`."""
     top: Share | None = None
-    """rating: the two highest levels; of fewer than four levels the highest."""
+    """rating: the two highest levels; with fewer than four levels the highest."""
     bottom: Share | None = None
-    """rating: the two lowest levels; of fewer than four levels the lowest."""
+    """rating: the two lowest levels; with fewer than four levels the lowest."""
     on_target: Share | None = None
-    """rating: on the middle level(s) for `middle`, the best levels, as many as in `top`, for `high` and `low`."""
+    """rating: on the middle level(s) for `middle`; on the best levels, as many as in `top`, for `high` and `low`."""
     too_low: int = 0
     """rating with target `middle`: below the middle."""
     too_high: int = 0
@@ -69,27 +72,27 @@ class GroupSummary:
     """The respondents who gave one answer to a breakdown's question."""
 
     value: str
-    """A key of the question's options; empty: those who did not answer it."""
+    """A key of the question's options; empty for those who did not answer it."""
     n: int
     items: tuple[ItemSummary, ...]
 
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Results told apart by one choice question; groups that may not be told are not in it."""
+    """Results by the answers to one choice question, without groups that must not be published."""
 
     question: Question
     groups: tuple[GroupSummary, ...]
     withheld: bool
-    """Whether some respondents are in no group that is told, so that nobody can be recognised.
+    """Whether some respondents are in no published group, so that nobody can be recognised.
 
-    How many groups they are, and how large each is, is not told; together they are no fewer than the smallest group.
+    The number and the sizes of their groups are not published; together they have at least `smallest_group` members.
     """
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a free answer, as reviewed."""
+    """A reviewed sentence of a free answer."""
 
     text: str
     tags: tuple[str, ...] = ()
@@ -101,17 +104,17 @@ class FreeText:
 
     question: Question
     n: int
-    """Who wrote something; 0 where they are too few to be told."""
+    """Respondents with a text; 0 if they are too few to be published."""
     sentences: tuple[Sentence, ...] = ()
     """In shuffled order."""
 
 
 @dataclass(frozen=True)
 class SurveySummary:
-    """All that may be said about a survey's answers."""
+    """The publishable results of a survey."""
 
     name: str
-    """The survey's folder's name."""
+    """The name of the survey's folder."""
     survey: Survey
     n: int
     """Respondents."""
@@ -122,21 +125,21 @@ class SurveySummary:
     breakdowns: tuple[Breakdown, ...] = ()
     texts: tuple[FreeText, ...] = field(default=())
     reviewed: bool = False
-    """Whether somebody has read and released the sentences of `texts`; without it there are none in them."""
+    """Whether the sentences of `texts` were reviewed and released; otherwise there are none."""
     private: bool = False
-    """Made for the organiser's own eyes: nothing is held back, and it must not be published."""
+    """For the organiser only: nothing is suppressed, and it must not be published."""
 
     @property
     def response_rate(self) -> float | None:
-        """Return respondents ÷ invited, None when it is not known how many were, or when more answered."""
+        """Return respondents ÷ invited; None if the number of invited is unknown, or if more answered."""
         return self.n / self.invited if self.invited and not self.crowded else None
 
     @property
     def crowded(self) -> bool:
-        """Return whether more answered than were asked, so that the number of those is wrong."""
+        """Return whether more people answered than were invited, so that the latter number is wrong."""
         return bool(self.invited) and self.n > (self.invited or 0)
 
     @property
     def enough(self) -> bool:
-        """Return whether there are respondents enough for anything to be told."""
+        """Return whether there are enough respondents to publish anything."""
         return self.private or self.n >= self.survey.smallest_group

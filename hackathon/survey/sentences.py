@@ -1,4 +1,4 @@
-"""Free answers cut into sentences, and sentences sorted by the words in them. Pure; Japanese and English."""
+"""Cut free answers into sentences, and tag sentences by their words. Pure functions; Japanese and English."""
 
 import re
 import unicodedata
@@ -30,40 +30,45 @@ WORDS: Mapping[str, tuple[str, ...]] = {
         "didn't work",
     ),
 }  # fmt: skip
-"""Tag → words by which a sentence gets it, unless the questionnaire says otherwise."""
+"""Tag → words that give a sentence this tag, unless the questionnaire has its own."""
 
-# Nothing in these ends a sentence: code between backticks, addresses. What stands at an address's end is not of it.
+# Parts that contain no end of a sentence: code between backticks, addresses. Punctuation after an address is not part
+# of it.
 _WHOLE = re.compile(r"`[^`\n]+`|(?:https?://|www\.)[!-~]*[!-~](?<![.,!?;:)\]}\"'>])")
 _ENDS = re.compile(r"[。！？!?｡．.]+")
 _CLOSING = "」』）)”’\"'】〉》］]｣"
 _OPEN = {"「": "」", "『": "』", "（": "）", "(": ")", "“": "”", "｢": "｣", "【": "】"}
 _QUOTED = 300
-"""Letters within brackets that stay together; a bracket that closes later was forgotten, or an aside of its own."""
-# A word before a full stop that never ends a sentence, and one that does only before a capital letter.
+"""The most characters in a bracket that keep a sentence together.
+
+A bracket that closes later was forgotten, or is an aside.
+"""
+# Words before a full stop that never end a sentence, and words that do so only before a capital letter.
 _NEVER = frozenset(
     {"e.g", "i.e", "eg", "ie", "vs", "cf", "dr", "mr", "mrs", "ms", "prof", "fig", "figs", "eq", "no", "sec"}
 )
 _RARELY = frozenset(
     {"etc", "approx", "al", "max", "min", "u.s", "u.k", "a.m", "p.m", "inc", "ltd", "corp", "dept", "ver"}
 )
-# Particles by which a sentence goes on behind a quotation, but not words that begin like them (とても, でも, もっと).
+# Particles that continue a sentence after a quotation, but not words that begin with them (とても, でも, もっと).
 _GOES_ON = re.compile(
     "と(?![てもにき])|って|の(?!ち)|は(?![いじ])|[がをにやへ]|で(?![もす])|も(?![っう])|から|など|なん"
 )
 _ENDINGS = "(?:s|es|d|ed|ing)?"
-# A Japanese number has 10 or 11 digits from 0 on, one with a country's code 8 to 15 (ITU-T E.164).
+# A Japanese number has 10 or 11 digits beginning with 0, one with a country code 8 to 15 (ITU-T E.164).
 _TELEPHONE = re.compile(r"(?<![0-9A-Za-z.,_/+-])(?:\+[1-9]|0[1-9])[0-9()\- .]{6,20}[0-9](?![0-9A-Za-z_/]|[.,-][0-9])")
 _DASH = re.compile(r"(?<=[0-9])[\u2010-\u2015\u2212\u30fc](?=[0-9])")
 _MAIL = re.compile(r"[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}")
 _COMMON = frozenset({"user", "guest", "test", "data", "root", "admin", "team", "チーム"})
-"""Names that name nobody."""
+"""Account names that identify nobody."""
 
 
 def sentences(text: str) -> list[str]:
-    """Return a free answer's sentences in their order, letter by letter as written but for white space around them.
+    """Return the sentences of a free answer in order, unchanged except for surrounding white space.
 
-    Ends are line ends, 。！？!?． and a full stop before white space or Japanese; what closes a bracket or a quotation
-    stays with its sentence. Numbers (3.5), abbreviations (e.g.), addresses, code and brackets stay whole.
+    They end at line ends, at 。！？!?． and at a full stop before white space or Japanese; a closing bracket or
+    quotation mark stays with its sentence. Numbers (3.5), abbreviations (e.g.), addresses, code and brackets
+    are not split.
     """
     parts = []
     for line in re.split(r"[\n\r\u2028\u2029]+", text):
@@ -76,7 +81,7 @@ def sentences(text: str) -> list[str]:
 
 
 def _ends(line: str) -> Iterable[int]:
-    """Yield the places in a line behind the last letter of each sentence but the last."""
+    """Yield the positions in a line after each sentence but the last."""
     spans = [match.span() for match in _WHOLE.finditer(line)]
     spans += _brackets(line)
     start = 0
@@ -93,14 +98,14 @@ def _ends(line: str) -> Iterable[int]:
 
 
 def _brackets(line: str) -> list[tuple[int, int]]:
-    """Return where brackets open and close, the outermost ones; one that never closes, or late, is none."""
+    """Return the positions of the outermost brackets, without those that close late or never."""
     spans = []
     at = 0
     while at < len(line):
         closing = _OPEN.get(line[at])
         other = line.find(closing, at, at + _QUOTED) if closing else -1
         if other > 0:
-            # what ends a sentence just before the bracket ends it behind the bracket
+            # the end of a sentence just before the closing bracket moves behind it
             last = other
             while last > at and _ENDS.match(line[last - 1]):
                 last -= 1
@@ -111,7 +116,7 @@ def _brackets(line: str) -> list[tuple[int, int]]:
 
 
 def _is_end(line: str, start: int, match: re.Match[str], end: int) -> bool:
-    """Return whether a sentence ends at `end`, behind a run of ending letters and what closes."""
+    """Return whether a sentence ends at `end`, after a run of ending characters and closing marks."""
     mark, following = match[0], line[end]
     closed = end > match.end()
     if closed and _GOES_ON.match(line, end):
@@ -129,7 +134,7 @@ def _is_end(line: str, start: int, match: re.Match[str], end: int) -> bool:
 
 
 def _is_full_stop(sentence: str, before: str, word: str, after: str) -> bool:
-    """Return whether a `.` ends a sentence: what it has so far, its last letter, the next word's first and the next."""
+    """Return whether a `.` ends a sentence, given text and last character before it, and the text after it."""
     if not after.isspace():
         return not before.isascii()  # 速い.とても, but not torch.nnは
     last = sentence.split()[-1].lower().lstrip("([\"'“‘「（") if sentence.split() else ""
@@ -139,16 +144,17 @@ def _is_full_stop(sentence: str, before: str, word: str, after: str) -> bool:
 
 
 def tags(sentence: str, words: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the tags whose words a sentence has, in their order; words in Latin letters as whole ones.
+    """Return the tags whose words a sentence contains, in their order.
 
-    Letter case and full or half width make no difference, nor do the endings -s, -ed and -ing.
+    Words in Latin letters match only as complete words. Case, full and half width, and the endings -s, -ed and -ing
+    make no difference.
     """
     text = _plain(sentence)
     return tuple(tag for tag, some in words.items() if any(_has(text, _plain(word)) for word in some))
 
 
 def words_of(own: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """Return a questionnaire's own tags and words, or the usual ones."""
+    """Return a questionnaire's own tags and words, or the default ones."""
     return own or WORDS
 
 
@@ -167,9 +173,9 @@ def _has(text: str, word: str) -> bool:
 
 
 def mentions(sentence: str, names: Mapping[str, Iterable[str]]) -> list[tuple[str, str]]:
-    """Return (kind, word) of what in a sentence tells who somebody is: names, and telephone numbers and addresses.
+    """Return (kind, word) of the parts of a sentence that identify a person: names, telephone numbers and addresses.
 
-    `names`: kind → names to look for, `name` also by their parts; width and case of letters make no difference.
+    `names`: kind → names to look for, `name` also by their parts; width and case make no difference.
     """
     text = _DASH.sub("-", unicodedata.normalize("NFKC", sentence))
     matches = [("mail", match[0]) for match in _MAIL.finditer(text)]
@@ -185,14 +191,14 @@ def mentions(sentence: str, names: Mapping[str, Iterable[str]]) -> list[tuple[st
 
 
 def _parts_of(name: str, kind: str) -> list[str]:
-    """Return the ways in which a name may stand in a sentence: whole, without blanks, and a person's by each part."""
+    """Return the forms in which a name may occur: complete, without spaces, and each part of a person's name."""
     parts = name.split() if kind == "name" else []
     forms = [name, *(["".join(parts)] if parts else []), *parts]
     return [form for form in dict.fromkeys(forms) if len(form) > (2 if form.isascii() else 1) and form not in _COMMON]
 
 
 def _names(text: str, word: str) -> bool:
-    """Return whether a name stands in a text; in Latin letters as a whole word."""
+    """Return whether a name occurs in a text; in Latin letters as a complete word."""
     if not word.isascii():
         return word in text
     return re.search(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])", text) is not None

@@ -1,4 +1,4 @@
-"""Read a table that another program exported: any of the usual encodings and delimiters, bounded, never half.
+"""Read an exported table with any of the usual encodings and delimiters, within limits, and never partially.
 
 Source of the format: RFC 4180; delimiters `;` and tab as spreadsheets write them.
 """
@@ -17,7 +17,7 @@ LARGEST = 16 << 20
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 100_000, 2_000, 200_000
 DELIMITERS = (",", ";", "\t")
 GUESSED = ("utf-8", "cp932", "euc_jp")
-"""Encodings that are tried, in this order, where no byte order mark tells."""
+"""Encodings that are tried, in this order, without a byte order mark."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SheetRow:
     """A row of a table."""
 
     line: int
-    """The line in the file where it begins; the first is 1."""
+    """The line in the file where it begins, from 1."""
     cells: tuple[str, ...]
 
 
@@ -35,12 +35,12 @@ class Sheet:
 
     headings: tuple[str, ...]
     rows: tuple[SheetRow, ...]
-    """Without blank ones."""
+    """Rows that are not blank."""
     encoding: str
 
 
 def read_file(path: Path) -> bytes:
-    """Return a file's bytes. Raises RequestError: missing, no plain file, too large, empty."""
+    """Return a file's bytes. Raises RequestError: missing, not a regular file, too large, empty."""
     try:
         with open_regular(path) as stream:
             raw = stream.read(LARGEST + 1)
@@ -54,9 +54,9 @@ def read_file(path: Path) -> bytes:
 
 
 def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[Sequence[str]], int]) -> Sheet:
-    """Return the table in a file's bytes; `fitting` tells how many headings of a guess mean something.
+    """Return the table in a file's bytes; `fitting` counts the meaningful headings of a guess.
 
-    Raises RequestError: wrong or unknown encoding, NUL characters, a quotation mark that nobody closes (half a file).
+    Raises RequestError: wrong or unknown encoding, NUL characters, an unclosed quotation mark (a truncated file).
     """
     best: tuple[int, int, str, str, str] | None = None
     failure: RequestError | None = None
@@ -72,11 +72,11 @@ def read_table(raw: bytes, path: Path, encoding: str | None, fitting: Callable[[
             except RequestError as error:
                 failure = failure or error
                 continue
-            # the first of equal guesses: encodings and delimiters are tried in the order of how common they are
+            # the first of equal guesses, because encodings and delimiters are ordered by how common they are
             if cells and (best is None or (fitting(cells), len(cells)) > best[:2]):
                 best = (fitting(cells), len(cells), name, delimiter, text)
         if name == "utf-8":
-            break  # nothing else is UTF-8 by chance
+            break  # other encodings are not valid UTF-8 by chance
     if best is None:
         raise failure or RequestError("survey_import.empty", file=path)
     _, _, name, delimiter, text = best
@@ -95,7 +95,7 @@ def _encodings(raw: bytes) -> Sequence[str]:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return ("utf-16",)
     if b"\0" in raw:
-        return ("latin-1",)  # no text of these encodings holds it: `_decoded` tells where it stands
+        return ("latin-1",)  # no other encoding can decode it; `_decoded` reports the position
     return GUESSED
 
 

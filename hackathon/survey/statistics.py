@@ -1,4 +1,4 @@
-"""Numbers of one question: counts, median and quartiles, mean, shares with their intervals. Pure."""
+"""Numbers of one question: counts, median and quartiles, mean, shares with their intervals. Pure functions."""
 
 import math
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from hackathon.config.survey import Question
 from hackathon.survey.records import ItemSummary, Share, Value
 
 Z = NormalDist().inv_cdf(0.975)
-"""1.96: what a 95 % interval goes to either side, in standard deviations."""
+"""1.96: half the width of a 95 % interval, in standard deviations."""
 
 
 def wilson(count: int, of: int) -> Share:
-    """Return a share with its 95 % score interval; of nothing, 0…1.
+    """Return a share with its 95 % score interval; 0…1 if `of` is 0.
 
-    Unlike the textbook interval it stays within 0…1 and does not shrink to a point at 0 or all, so it may be told of a
+    Unlike the textbook interval it stays within 0…1 and does not shrink to a point at 0 or all, so it is valid for a
     handful of answers. Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference",
     Journal of the American Statistical Association 22 (1927), 209-212.
     """
@@ -33,7 +33,8 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
     """Return the first and the third quartile of at least one value.
 
     Linear between the two nearest values in order, ends included: method 7 of Hyndman and Fan ("Sample quantiles in
-    statistical packages", The American Statistician 50, 1996), as R and NumPy do, and spreadsheets by QUARTILE.INC.
+    statistical packages", The American Statistician 50, 1996), the default of R and NumPy, and QUARTILE.INC of
+    spreadsheets.
     """
     ordered = sorted(values)
 
@@ -47,7 +48,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float]:
 
 
 def fits(question: Question, value: Value | None) -> bool:
-    """Return whether a value is an answer to a question; what does not fit is counted as missing."""
+    """Return whether a value is an answer to a question; other values count as missing."""
     if question.kind == "rating":
         return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= question.levels
     if question.kind == "choice":
@@ -60,10 +61,7 @@ def fits(question: Question, value: Value | None) -> bool:
 
 
 def item(question: Question, values: Sequence[Value | None]) -> ItemSummary:
-    """Return the numbers of one question: all values of some respondents, None for who did not answer it.
-
-    Least and greatest are never told: each is one person's answer.
-    """
+    """Return the numbers of one question, from one value per respondent, None for no answer."""
     answers = [value for value in values if value is not None and fits(question, value)]
     missing = len(values) - len(answers)
     if question.kind == "choice":
@@ -79,6 +77,7 @@ def item(question: Question, values: Sequence[Value | None]) -> ItemSummary:
     if not numbers:
         return ItemSummary(question, 0, missing, True)
     return ItemSummary(
+        # no minimum and maximum, because each is one person's answer
         question, len(numbers), missing, True,
         mean=fmean(numbers), median=float(median(numbers)), quartiles=quartiles(numbers),
     )  # fmt: skip
@@ -90,7 +89,7 @@ def middle(levels: int) -> tuple[int, ...]:
 
 
 def ends(levels: int) -> int:
-    """Return how many levels are an end: two, but of fewer than four levels one, so that the ends do not meet."""
+    """Return how many levels are an end: two, but one with fewer than four levels, so that the ends do not meet."""
     return 2 if levels >= 4 else 1
 
 

@@ -1,13 +1,13 @@
-"""The folder of one survey: where its questionnaire, tokens and answers lie, its state, and who may write now.
+"""The folder of one survey: questionnaire, tokens, answers, state, and locks.
 
 <event>/surveys/<name>/              mode 0700
-  survey.yaml                        what the organisers write
-  opened.json, opened.yaml           the questionnaire as it was opened; it never changes once answers came
+  survey.yaml                        written by the organisers
+  opened.json, opened.yaml           the questionnaire as it was opened; unchanged from the first answer on
   tokens/                            tokens.py
-  answers/<128 random bits>.json     one confirmed answer each; who gave it and with which token is not in it
+  answers/<128 random bits>.json     one confirmed answer each, without its author and token
   imports/                           importing.py
-  closed/                            closing.py: after `close` the only place of answers
-<shared>/surveys/<name>/             dropbox.py: what participants read, and the box they write into
+  closed/                            closing.py: after `close` the only copy of the answers
+<shared>/surveys/<name>/             dropbox.py: the participants' questionnaire and the box for their answers
 """
 
 import re
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SURVEY_FILE = "survey.yaml"
 SPENDING = ".spending"
-"""A file in `imports` while tokens of an import may not be spent yet."""
+"""A file in `imports` that exists while tokens of an import may not be spent yet."""
 State = Literal["draft", "open", "closed"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}\Z")
 
@@ -42,14 +42,14 @@ def is_name(text: str) -> bool:
 
 
 def survey_name(text: str) -> str:
-    """Return a survey's name. Raises RequestError for one that cannot be a folder's name and part of an address."""
+    """Return a survey's name. Raises RequestError unless it can be a folder's name and part of an address."""
     if not is_name(text):
         raise RequestError("survey.bad_name", name=text)
     return text
 
 
 def surveys_folder(start: Path) -> Path:
-    """Return the folder of the surveys of the event around a folder. Raises RequestError when there is no event."""
+    """Return the folder of the surveys of the event around a folder. Raises RequestError if there is no event."""
     from hackathon.config.trust import trusted_event_folder
 
     event = trusted_event_folder(start)
@@ -59,7 +59,7 @@ def surveys_folder(start: Path) -> Path:
 
 
 class SurveyFolder:
-    """A survey as it lies on the disk, for all that read and change it."""
+    """The files of a survey, for all code that reads and changes them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,27 +74,27 @@ class SurveyFolder:
 
     @property
     def answers_folder(self) -> Path:
-        """Confirmed answers of form and terminal."""
+        """The folder of confirmed answers of form and terminal."""
         return self.folder / "answers"
 
     @property
     def imports_folder(self) -> Path:
-        """Answers from files."""
+        """The folder of imported answers."""
         return self.folder / "imports"
 
     @property
     def closed_folder(self) -> Path:
-        """Everything, once the survey is closed."""
+        """The folder with all answers of a closed survey."""
         return self.folder / "closed"
 
     @property
     def closing(self) -> bool:
-        """Whether a closing was begun: nothing is accepted any more, also when it was interrupted."""
+        """Whether a closing was begun, even if it was interrupted; later answers are refused."""
         return self.interrupted or self.closed_folder.exists()
 
     @property
     def interrupted(self) -> bool:
-        """Whether a closing is under way, or was killed: `close` finishes it."""
+        """Whether a closing is in progress, or was killed; `close` finishes it."""
         return (self.folder / "closing").exists()
 
     @property
@@ -106,27 +106,28 @@ class SurveyFolder:
 
     @property
     def turn(self) -> int:
-        """As which one of its event's surveys a closed one was closed, from 1; 0 for others, and of an older toolkit.
+        """The position of a closed survey in the order of closing, from 1; 0 for others.
 
-        Times would not do: who sets the clock back would have what is published taken for what was closed later.
+        Surveys of an older toolkit have 0, too. Times would not work: after the clock is set back, a published survey
+        would seem to be closed later.
         """
         return count_of(mapping_of(known_json(self.closed_folder / "answers.json")).get("turn"))
 
     def next_turn(self) -> int:
-        """Return the turn of the survey of its event that is closed next."""
+        """Return the turn of the event's survey that is closed next."""
         beside = self.folder.parent
         return 1 + max((SurveyFolder(beside / name).turn for name in names(beside) if is_name(name)), default=0)
 
     @property
     def frozen(self) -> Frozen | None:
-        """The questionnaire as it was opened; None for a draft. Raises RequestError when its file is damaged."""
+        """The questionnaire as it was opened; None for a draft. Raises RequestError if its file is damaged."""
         path = self.folder / "opened.json"
         try:
             status = path.stat()
         except FileNotFoundError:
             return None
         stamp = (status.st_ino, status.st_mtime_ns)
-        # a server lives on while the organisers open a corrected questionnaire, before the first answer
+        # a server keeps running while the organisers open a corrected questionnaire, before the first answer
         if self._frozen is None or self._frozen[0] != stamp:
             frozen = read_frozen(path)
             self._frozen = (stamp, frozen) if frozen else None
@@ -135,20 +136,20 @@ class SurveyFolder:
 
     @property
     def survey(self) -> "Survey":
-        """The questionnaire: as opened; of a draft as it is written. Raises ConfigError, RequestError."""
+        """The questionnaire as it was opened; for a draft, survey.yaml. Raises ConfigError, RequestError."""
         frozen = self.frozen
         return frozen.survey if frozen else self.written()
 
     @property
     def digest(self) -> str:
-        """What answers name the questionnaire by. Raises RequestError for a draft."""
+        """The digest by which answers identify the questionnaire. Raises RequestError for a draft."""
         frozen = self.frozen
         if frozen is None:
             raise RequestError("survey.not_open", name=self.name)
         return frozen.digest
 
     def written(self) -> "Survey":
-        """Return the questionnaire as survey.yaml has it now. Raises ConfigError."""
+        """Return the questionnaire in survey.yaml now. Raises ConfigError."""
         from hackathon.config.load import load_survey
 
         return load_survey(self.folder / SURVEY_FILE)
@@ -160,7 +161,7 @@ class SurveyFolder:
         return load_event(self.event_folder)
 
     def box(self) -> Box | None:
-        """Return where the drop box is, or was when the survey was opened; None without a shared directory."""
+        """Return the drop box, at the path from when the survey was opened; None without a shared directory."""
         frozen = self.frozen
         shared = (frozen.shared if frozen else "") or self.event().shared
         if not shared:
@@ -169,38 +170,38 @@ class SurveyFolder:
         return Box(path, path / SURVEYS / self.name)
 
     def changed(self) -> bool:
-        """Return whether survey.yaml says something else than what was opened. Raises ConfigError when it is wrong."""
+        """Return whether survey.yaml differs from the opened questionnaire. Raises ConfigError if it is invalid."""
         frozen = self.frozen
         return frozen is not None and survey_digest(self.written()) != frozen.source
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Keep `close`, `open` and `import` away for a moment, while others may answer, too."""
+        """Exclude `close`, `open` and `import` in the block; others may answer meanwhile."""
         with held(self.folder / "locks" / "all", shared=True):
             yield
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep everything else away: nobody answers meanwhile."""
+        """Exclude everything else in the block; nobody can answer meanwhile."""
         with held(self.folder / "locks" / "all"):
             yield
 
     def refuse_closed(self) -> None:
-        """Raise RequestError when nothing is accepted any more."""
+        """Raise RequestError if answers are no longer accepted."""
         if self.closing:
             raise RequestError("survey.closed" if self.state == "closed" else "survey.closing", name=self.name)
 
     def invited(self) -> int | None:
-        """Return how many were asked: as the questionnaire says, else by its audience from hackathon.yaml."""
+        """Return how many people were invited, by the questionnaire, else by its audience in hackathon.yaml."""
         survey = self.survey
         if survey.invited is not None:
             return survey.invited
         return len(accounts(self.event(), survey.audience)) or None
 
     def finish_spending(self) -> None:
-        """Spend the tokens of imports; does nothing unless an import was killed before it came to that.
+        """Spend the tokens of imports; does nothing unless an import was killed before that.
 
-        The caller keeps imports away meanwhile.
+        The caller excludes imports meanwhile.
         """
         marker = self.imports_folder / SPENDING
         if not marker.exists():
@@ -213,7 +214,7 @@ class SurveyFolder:
 
 
 def accounts(event: "Event", audience: str) -> frozenset[str]:
-    """Return whose answers count: the members of the teams that took part, or the tutors."""
+    """Return the accounts whose answers count: the members of the teams that took part, or the tutors."""
     if audience == "tutors":
         return frozenset({tutor.user for tutor in event.tutors}.union(*(team.tutors for team in event.teams)))
     return frozenset(user for team in event.teams if team.took_part for user in team.accounts)

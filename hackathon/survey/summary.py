@@ -1,4 +1,4 @@
-"""The summary of a survey's answers: all questions over all respondents, breakdowns, free answers."""
+"""Summarise the answers of a survey: all questions over all respondents, breakdowns, free answers."""
 
 import json
 from collections.abc import Container, Mapping, Sequence
@@ -32,10 +32,10 @@ def summarise(
     texts: Mapping[str, Sequence[Sentence]] | None = None,
     private: bool = False,
 ) -> SurveySummary:
-    """Return all that may be said about answers; the same for the same answers in any order.
+    """Return the publishable results of answers; the same answers in any order give the same results.
 
-    texts: question's id → sentences that somebody has read and released; None when nobody has.
-    private: for the organiser's own eyes, with groups of any size; it must not be published.
+    texts: question's id → reviewed and released sentences; None before the review. private: for the organiser only,
+    with groups of any size; it must not be published.
     """
     k = 1 if private else survey.smallest_group
     base = SurveySummary(name, survey, len(answers), invited, closed, (), reviewed=texts is not None, private=private)
@@ -55,7 +55,7 @@ def summarise(
 
 
 def tells_who(survey: Survey, question: Question) -> bool:
-    """Return whether a question says who somebody is: its answers are groups of people, not opinions."""
+    """Return whether the answers to a question are groups of people, not opinions."""
     return question.kind in ("choice", "choices") and (
         question.id in survey.breakdowns or question.options_from is not None
     )
@@ -74,13 +74,13 @@ def _whole(survey: Survey, question: Question, answers: Sequence[Answer], k: int
 def _breakdowns(
     survey: Survey, questions: Sequence[Question], answers: Sequence[Answer], k: int
 ) -> tuple[Breakdown, ...]:
-    """Return the breakdowns in their order, each as far as it fits to those before it."""
+    """Return the breakdowns in their order, each as far as it is compatible with those before it."""
     everybody = (1 << len(answers)) - 1
     cells = [everybody]
     answers_by_question = {
         question.id: _said(question, answers, everybody) for question in questions if not tells_who(survey, question)
     }
-    # Of an item that is told of nobody there is nothing to break down.
+    # an item without published numbers has nothing to break down
     item_cells = {
         identifier: [everybody] for identifier, sets in answers_by_question.items() if sets.answered.bit_count() >= k
     }
@@ -133,9 +133,9 @@ def _members(mask: int, answers: Sequence[Answer]) -> list[Answer]:
 
 
 def _groups(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
-    """Return the groups that a question makes, as bit masks over the answers; who did not answer is one, too.
+    """Return the groups of a question as bit masks over the answers; those without an answer are a group, too.
 
-    Of several choices each combination is a group.
+    For several choices each combination is a group.
     """
     keys = list(question.options) if question.kind == "choice" else []
     groups: dict[str, int] = dict.fromkeys([*keys, NO_ANSWER], 0)
@@ -147,7 +147,7 @@ def _groups(question: Question, answers: Sequence[Answer]) -> dict[str, int]:
             key = json.dumps(sorted(set(value)))
         groups[key] = groups.get(key, 0) | 1 << number
     if question.required and not groups[NO_ANSWER]:
-        del groups[NO_ANSWER]  # it could not have been otherwise
+        del groups[NO_ANSWER]  # there was no other possibility
     return groups
 
 
@@ -156,14 +156,14 @@ def _values(question: Question, answers: Sequence[Answer]) -> list[Value | None]
 
 
 def _said(question: Question, answers: Sequence[Answer], everybody: int) -> Said:
-    """Return who answered a question, and who gave each answer; of several choices: who chose each and who did not."""
+    """Return who answered a question, and who gave each answer; for several choices: who chose each and who did not."""
     same: dict[Value | None, int] = {}
     for number, value in enumerate(_values(question, answers)):
         fitting = value if fits(question, value) else None
         for option in fitting if isinstance(fitting, tuple) else (fitting,):
             same[option] = same.get(option, 0) | 1 << number
     answered = everybody & ~same.get(None, 0)
-    # a group in which nobody chose what others chose is of one mind about it
+    # a group in which nobody chose an option agrees on not choosing it
     complements = (
         [answered & ~mask for value, mask in same.items() if value is not None] if question.kind == "choices" else []
     )

@@ -1,49 +1,51 @@
-"""Which groups of respondents may be told, so that no small one can be worked out from all that is told together.
+"""Select the groups of respondents to publish, so that all published numbers together reveal no small group.
 
-k is the least number of respondents of whom anything is told. Sets of respondents are bit masks.
+k is the least number of respondents about whom anything is published. Sets of respondents are bit masks.
 
-**The rule.** A breakdown tells some of its groups; all others – the small ones, those whose answers would give a small
-one away by subtraction, and those that nobody is in – are one rest. So each breakdown cuts the respondents into
-*blocks*: the groups that are told, and the rest. All breakdowns that are told cut them into *cells*, their blocks
-crossed with each other. Groups are told only as far as **every cell has no respondent or at least k**, the cells of the
-rests among them. Likewise for each item among those who answered it: an item is told in fewer groups, until in the
-cells that its own blocks make nobody or at least k answered it. The first breakdown has precedence; a later one is
-told as far as it fits to those before it.
+**The rule.** A breakdown publishes some of its groups; all others (the small ones, those whose answers would reveal a
+small one by subtraction, and empty ones) form one rest. So each breakdown cuts the respondents into *blocks*: the
+published groups, and the rest. All published breakdowns together cut them into *cells*, the intersections of their
+blocks. Groups are published only as long as **every cell has no respondent or at least k**, including the cells of the
+rests. The same applies to each item among those who answered it: an item is published in fewer groups, until in each of
+the cells of its own blocks nobody or at least k answered it. The first breakdown has precedence; a later one is
+published as far as it is compatible with those before it.
 
-**Why nothing of 1…k−1 respondents is determined.** All published numbers – counts, means, medians, quartiles, shares,
-intervals, n, missing, and what is left when they are subtracted – follow from (a) the sizes of blocks and (b) for each
-item, how often each answer (none is one, too) was given in each of the item's blocks. Rounding takes away, never adds.
+**Why no set of 1…k−1 respondents is determined.** All published numbers (counts, means, medians, quartiles, shares,
+intervals, n, missing, and their differences) follow from (a) the sizes of blocks and (b) for each item, how often each
+answer, including none, was given in each of the item's blocks. Rounding removes information and adds none.
 
-1. *A group in a rest.* Its name occurs in nothing published. Give all its members the name of another group of the same
-   rest, or members of the rest its name: all published numbers stay. So its size may be 0 as well as the whole rest,
-   and the same holds for those of its members who gave some answer, and for its share of any block of another
-   breakdown. If the rest has one name only, its group is the rest: at least k, and its crossings are cells, as in (2).
-2. *A crossing of blocks.* It is a union of cells: it has nobody or at least k, even for who would know it exactly.
-3. *An item in a block in which it is not told.* Exchange what two respondents of one cell of this item answered to it,
-   or that they did not: all published numbers stay. So how many in the block answered is determined only if each of
-   the item's cells lies within the block or outside, or all in the cell answered, or none did. Within: nobody or at
-   least k. All answered: the part in the block is a union of cells, nobody or at least k. Their sum is no 1…k−1.
+1. *A group in a rest.* Its name occurs in no published number. Give all its members the name of another group of the
+   same rest, or give members of the rest its name: all published numbers stay. So its size may be anything from 0 to
+   the size of the rest. The same holds for its members with a certain answer, and for its part of any block of another
+   breakdown. If the rest has one name only, the group is the rest: at least k, and its intersections are cells, as in
+   (2).
+2. *An intersection of blocks.* It is a union of cells, so it has nobody or at least k, even if its size is known.
+3. *An item in a block in which it is not published.* Exchange the answers of two respondents of one cell of this item,
+   or their lack of an answer: all published numbers stay. So the number of answers in the block is determined only if
+   each of the item's cells lies within the block or outside, or if all in the cell answered, or none did. Within:
+   nobody or at least k. All answered: the part in the block is a union of cells, nobody or at least k. Their sum is
+   never 1…k−1.
 
-Group sizes are often known from elsewhere: who took part is in the report. So an item is told in groups only if in no
-cell of their rest all gave the same answer, or none; it would be that of the small groups in it. Then two of the cell
-who gave different answers can exchange them, and even with all sizes known it is not determined how many of a group in
-the rest gave which answer.
+Group sizes are often known from elsewhere, because the report names the participants. So an item is published in groups
+only if in no cell of their rest all gave the same answer, or none; it would be the answer of the small groups in it.
+Then two of the cell who gave different answers can exchange them, and even with all sizes known it is not determined
+how many of a group in the rest gave which answer.
 
-How many gave each answer *within* all, or within a group that is told, is told and may be 1: k bounds the groups, not
-the levels. Where all respondents, or all of a group that is told, gave the same answer, everybody's is known.
+How many gave each answer *within* all respondents, or within a published group, is published and may be 1: k limits the
+groups, not the levels. If all respondents, or all of a published group, gave the same answer, everybody's is known.
 
-The sizes of the groups of a question that says who somebody is (a breakdown's, or one whose options are the event's
-teams, kinds or days) are told only if all of them have nobody or at least k; of several choices this holds for each
+The sizes of the groups of a question that identifies people (a breakdown's, or one whose options are the event's teams,
+kinds or days) are published only if all of them have nobody or at least k; for several choices this holds for each
 combination that was chosen. By (1), with exchanges of names in place of new names, these sizes add nothing to the
-above. Such a question is never told within a group: that would be a crossing.
+above. Such a question is never published within a group, because that would be an intersection.
 
-**Who knows this rule, too,** and asks which sizes would have led to the same groups being told, finds no size of 1…k−1
-either: a rest in which each group has k−1 grows further, and of equally small groups all or none are left out. This was
-not proved but counted out: for one breakdown, all sizes of up to four groups and twenty respondents
+**A reader who also knows this rule** and asks which sizes would have led to the same published groups finds no size of
+1…k−1 either: a rest in which each group has k−1 grows further, and of equally small groups all or none are left out.
+This is not proved but enumerated: for one breakdown, all sizes of up to four groups and twenty respondents
 (tests/unit/survey/test_suppression.py); the exception is k = 2 with two respondents.
 
-What is told is always the same for the same answers, and only closed surveys are published: two publications cannot be
-subtracted from each other.
+The same answers always give the same results, and only closed surveys are published, so two publications have no
+difference.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -52,13 +54,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Said:
-    """What respondents answered to one item."""
+    """The respondents' answers to one item."""
 
     answered: int
-    """Who answered it."""
+    """Those who answered it."""
     alike: tuple[int, ...] = ()
-    """For each answer those who gave it, of several choices those who did not, too, and those who gave none; an answer
-    that everybody gave is left out."""
+    """For each answer those who gave it, for several choices also those who did not, and those who gave none.
+
+    An answer that everybody gave is left out.
+    """
 
 
 def choose(
@@ -68,23 +72,23 @@ def choose(
     candidates: Container[str] | None = None,
     answers: Said | None = None,
 ) -> tuple[str, ...]:
-    """Return the groups (name → their respondents) that may be told, in their order.
+    """Return the groups (name → their respondents) that may be published, in their order.
 
-    `groups`: all that there may be, those without anybody too. `cells`: the disjoint sets that earlier decisions cut
-    all respondents into; the result cuts them further, into sets of nobody or at least k.
-    For an item `answers` has its answers, and sets are counted by who answered; only `candidates` may be told, and they
-    may be told to have no answer.
+    `groups`: all possible ones, including empty ones. `cells`: the disjoint sets into which earlier decisions cut all
+    respondents; the result cuts them further, into sets of nobody or at least k. For an item, `answers` contains its
+    answers, and sets are counted by those who answered; only `candidates` may be published, and they may be published
+    as having no answer.
     """
     everybody = _union(cells)
     answers = answers or Said(everybody)
     sizes = {name: (mask & answers.answered).bit_count() for name, mask in groups.items()}
 
     def small(block: int) -> int:
-        """Return a cell that has fewer than k of a block, and somebody; 0 when there is none."""
+        """Return a cell with at least one and fewer than k respondents of a block; 0 if there is none."""
         return next((cell for cell in cells if 0 < (block & cell & answers.answered).bit_count() < k), 0)
 
     def of_one_mind(block: int) -> int:
-        """Return a cell in which all of a block answered alike; 0 when there is none."""
+        """Return a cell in which all of a block answered alike; 0 if there is none."""
         parts = ((cell, block & cell) for cell in cells if block & cell)
         return next((cell for cell, part in parts if any(part & ~same == 0 for same in answers.alike)), 0)
 
@@ -95,12 +99,12 @@ def choose(
     while any(sizes[name] for name in chosen):
         remaining = everybody & ~_union(groups[name] for name in chosen)
         left = [sizes[name] for name in groups if name not in chosen]
-        # If each group of a rest of small ones is as large as a small one can be, each is known to be.
+        # If each group of a rest of small ones is as large as a small one can be, each size is known.
         full = bool(remaining) and max(left) < k and sum(left) == (k - 1) * len(left)
         cell = small(remaining) or of_one_mind(remaining) or (everybody if full else 0)
         if not cell:
             return tuple(chosen)
-        # The rest has to grow there. Of several that are equally small all go: which of them went would tell.
+        # The rest has to grow there. All of several equally small groups go, because a selection would be revealing.
         near = [name for name in chosen if groups[name] & cell]
         least = min((sizes[name] for name in near), default=0)
         chosen = [name for name in chosen if near and (name not in near or sizes[name] > least)]
@@ -108,7 +112,7 @@ def choose(
 
 
 def crossed(cells: Sequence[int], blocks: Sequence[int]) -> list[int]:
-    """Return the cells that these blocks and what is left of each cell cut the cells into; empty ones are left out."""
+    """Return the cells after these blocks and the remainder of each cell cut them; empty ones are left out."""
     remaining = _union(cells) & ~_union(blocks)
     return [part for cell in cells for block in (*blocks, remaining) if (part := cell & block)]
 

@@ -15,12 +15,12 @@ from hackathon.text.messages import localized, lookup, message
 from hackathon.text.printable import printable
 
 COLUMNS = 80
-"""Of a terminal that tables fit, unless a table has too many columns for it."""
+"""Columns of a terminal that tables fit, unless a table has too many columns."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table with its title and what is to be said about it."""
+    """One table with its title and its notes."""
 
     title: str
     heads: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Table:
 
 
 def tables(summary: SurveySummary) -> list[Table]:
-    """Return what a summary says as tables; the first one has no rows: title, participation, what is held back."""
+    """Return a summary as tables; the first one has no rows: title, participation, suppressed results."""
     parts = [_heading(summary)]
     if not summary.enough:
         return parts
@@ -42,7 +42,7 @@ def tables(summary: SurveySummary) -> list[Table]:
 
 
 def text(tables: Sequence[Table], columns: int = COLUMNS) -> str:
-    """Return tables for a terminal, every line at most so many columns where the numbers leave room for it."""
+    """Return tables for a terminal, with lines of at most `columns` characters if the numbers fit."""
     blocks = []
     for table in tables:
         lines = wrapped(printable(table.title), columns)
@@ -58,7 +58,7 @@ def text(tables: Sequence[Table], columns: int = COLUMNS) -> str:
 
 
 def markdown(tables: Sequence[Table]) -> str:
-    """Return tables as Markdown in which what others wrote is text and nothing else."""
+    """Return tables as Markdown in which the respondents' texts have no markup."""
     blocks = []
     for number, table in enumerate(tables):
         blocks.append(f"{'##' if number == 0 else '###'} {escaped(table.title)}")
@@ -74,14 +74,14 @@ def markdown(tables: Sequence[Table]) -> str:
 
 
 def escaped(words: str) -> str:
-    """Return a text as one line of Markdown that shows just these letters."""
+    """Return a text as one line of Markdown that renders as exactly these characters."""
     return markdown_text.escaped(printable(words))
 
 
 def comma_separated(summary: SurveySummary) -> str:
-    """Return one line a level or option (a number question: one; a sentence: one) with its question's numbers.
+    """Return one line per level or option (one for a number question, one for a sentence) with its question's numbers.
 
-    RFC 4180 with LF. No cell of text is a formula to a spreadsheet (OWASP, "CSV Injection"); numbers stay numbers.
+    RFC 4180 with LF. No text cell is a formula in a spreadsheet (OWASP, "CSV Injection"); numbers stay numbers.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -124,7 +124,7 @@ def _blank(value: float | None) -> object:
 
 
 def safe_cell(cell: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    """Return a cell that no spreadsheet reads as a formula; numbers stay numbers."""
     return harmless(printable(cell)) if isinstance(cell, str) else cell
 
 
@@ -139,7 +139,7 @@ def _levels(item: ItemSummary) -> list[tuple[object, str, int]]:
 
 
 def label(question: Question, value: str) -> str:
-    """Return how an option is called; the group of those without an answer is named so."""
+    """Return the label of an option, or of the group without an answer."""
     return localized(question.options.get(value, ""), value) if value else message("survey_summary.no_answer")
 
 
@@ -201,11 +201,11 @@ def _rating_table(items: Sequence[ItemSummary], names: Sequence[str] = (), title
 
 
 def _share_table(items: Sequence[ItemSummary]) -> Table:
-    """Return the table of shares; levels beyond the middle are told by number, for the share alone has no direction."""
     keys = ("question", "on_target", "too_low", "too_high", "bottom", "top")
     heads = tuple(message(f"survey_summary.{key}") for key in keys)
     rows = []
     for item in items:
+        # a share on target has no direction, so the levels on either side are counted
         between = item.question.target == "middle" and item.n
         rows.append(
             (localized(item.question.text), share_text(item.on_target), str(item.too_low) if between else "",
@@ -286,7 +286,7 @@ def _free(free: FreeText, summary: SurveySummary) -> Table:
 
 
 def tag_name(tag: str) -> str:
-    """Return how a tag is called; those that the questionnaire defines are called as it says."""
+    """Return the label of a tag; the questionnaire's label for its own tags."""
     key = f"survey_summary.tag_{tag}"
     return message(key) if tag.isidentifier() and lookup(key) else tag
 
@@ -297,7 +297,7 @@ def _with_ends(question: Question) -> str:
 
 
 def mean_text(item: ItemSummary) -> str:
-    """Return a rating's mean as it is published, with one decimal."""
+    """Return a rating's mean for publication, with one decimal."""
     return "–" if item.mean is None else f"{item.mean:.1f}"
 
 
@@ -314,7 +314,7 @@ def share_text(share: Share | None) -> str:
 
 
 def plain_number(value: float | None) -> str:
-    """Return a number with up to four digits, whole ones without decimals."""
+    """Return a number with up to four digits, integers without decimals."""
     return "–" if value is None else f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.4g}"
 
 

@@ -1,4 +1,4 @@
-"""Free answers for somebody to read before they go out: `texts.yaml`, written once, edited by hand, read back."""
+"""Free answers for a review before publication: `texts.yaml`, written once, edited by hand, read back."""
 
 import json
 import secrets
@@ -26,7 +26,7 @@ LARGEST = 16 * MAXIMUM_BYTES
 
 @dataclass(frozen=True)
 class Texts:
-    """What texts.yaml says."""
+    """The content of texts.yaml."""
 
     reviewed: bool
     sentences: Mapping[str, tuple[Sentence, ...]]
@@ -34,28 +34,26 @@ class Texts:
 
     @property
     def released(self) -> Mapping[str, tuple[Sentence, ...]] | None:
-        """The sentences, None as long as nobody has reviewed them."""
+        """The sentences; None before the review."""
         return self.sentences if self.reviewed else None
 
 
 def cut(survey: Survey, answers: Sequence[Answer]) -> dict[str, list[Sentence]]:
-    """Return all sentences of free answers by question, tagged, in an order of the system's random numbers.
-
-    Each question is shuffled for itself: neither who wrote two sentences nor who answered first can be seen.
-    """
+    """Return all sentences of free answers by question, tagged, in a random order."""
     words = words_of(survey.tags)
     by_question = {}
     for question in survey.questions:
         if question.kind == "text":
             values = [answer.values.get(question.id) for answer in answers]
             texts = [sentence for value in values if isinstance(value, str) for sentence in sentences(value)]
+            # each question separately, so that sentences of one author cannot be matched, nor the order of answers
             secrets.SystemRandom().shuffle(texts)
             by_question[question.id] = [Sentence(sentence, tags(sentence, words)) for sentence in texts]
     return by_question
 
 
 def names_of(event: "Event") -> dict[str, list[str]]:
-    """Return kind → names by which an answer may tell of somebody: of all members, tutors and teams of an event."""
+    """Return kind → names that identify a person in an answer: of all members, tutors and teams of an event."""
     members = [member for team in event.teams for member in team.members]
     return {
         "name": [
@@ -69,17 +67,17 @@ def names_of(event: "Event") -> dict[str, list[str]]:
 
 
 def told(matches: Sequence[tuple[str, str]]) -> str:
-    """Return what a sentence mentions, in words of the current language."""
+    """Return the names that a sentence mentions, in the current language."""
     return ", ".join(message(f"survey_summary.mention_{kind}", word=word) for kind, word in matches)
 
 
 def write_texts(
     folder: Path, survey: Survey, answers: Sequence[Answer], names: Mapping[str, Sequence[str]] | None = None
 ) -> Path | None:
-    """Write texts.yaml of a closed survey for review; None when it is there already, or nobody wrote anything.
+    """Write texts.yaml of a closed survey for review; return None if it exists, or if there are no texts.
 
-    `names` (kind → names): sentences with one of them, a telephone number or an address are marked. Whatever somebody
-    changed in it stays. Raises OSError.
+    `names` (kind → names): sentences with one of them, a telephone number or an address are marked. An existing file is
+    not changed, because it may be edited. Raises OSError.
     """
     by_question = {question: some for question, some in cut(survey, answers).items() if some}
     path = folder / TEXTS_FILE
@@ -112,7 +110,7 @@ def _yaml(survey: Survey, by_question: Mapping[str, Sequence[Sentence]], names: 
 
 
 def _quoted(text: str) -> str:
-    """Return a text in YAML's double quotes on one line; letters that cannot be seen are escaped."""
+    """Return a text in YAML's double quotes on one line; invisible characters are escaped."""
     if text.isascii() and text.isidentifier() and scalar(text) == text:
         return text
     escaped = json.dumps(text.encode("utf-8", "replace").decode(), ensure_ascii=False)
@@ -120,10 +118,10 @@ def _quoted(text: str) -> str:
 
 
 def read_texts(folder: Path, survey: Survey) -> Texts | None:
-    """Return what texts.yaml of a survey says, None when there is none.
+    """Return the content of a survey's texts.yaml, None if there is none.
 
-    A sentence may be written as plain text or with `text` and `tags`; one without text is left out.
-    Raises ConfigError with every problem and its line.
+    A sentence may be plain text or have `text` and `tags`; one without text is left out. Raises ConfigError with every
+    problem and its line.
     """
     path = folder / TEXTS_FILE
     raw = _read(path)
@@ -165,7 +163,7 @@ def read_texts(folder: Path, survey: Survey) -> Texts | None:
 
 
 def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | None:
-    """Return a sentence of the file, None for one without text and for what is none, which is noted."""
+    """Return a sentence of the file, None for one without text and for an invalid one, which is noted."""
     if not isinstance(value, dict):
         value = {"text": value}
     text, marks = value.get("text"), value.get("tags") or []
@@ -180,7 +178,7 @@ def _sentence(value: Any, key: tuple[str | int, ...], wrong: Any) -> Sentence | 
     if isinstance(text, list | dict):
         wrong((*key, "text"), "survey_summary.texts_text", value=shown(text))
         return None
-    # `- 42` is a number to YAML and a sentence to who wrote it
+    # YAML reads `- 42` as a number, but its author meant a sentence
     plain = "" if text is None else str(text).strip()
     return Sentence(plain, tuple(dict.fromkeys(mark.strip() for mark in marks if mark.strip()))) if plain else None
 

@@ -1,7 +1,7 @@
-"""One-time tokens: who has one may answer once. Only their digests are kept, apart from answers.
+"""One-time tokens: each token allows one answer. Only digests are stored, separately from answers.
 
-tokens/issued.json   the digests of all that were handed out
-tokens/spent/        an empty file for each that was used, named by its digest
+tokens/issued.json   the digests of all issued tokens
+tokens/spent/        an empty file for each used token, named by its digest
 """
 
 import hashlib
@@ -15,23 +15,23 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import known_json
 
 TOKEN_LETTERS = 16
-"""Letters of a token, five bits each: 80 bits."""
+"""Characters of a token, with five bits each: 80 bits."""
 MOST_TOKENS = 100_000
 TokenState = Literal["unknown", "unused", "spent"]
 
 
 class TokenError(RequestError):
-    """A token that does not count: unknown, or used before."""
+    """A token that does not count: unknown, or already used."""
 
 
 def plain_token(text: str) -> str:
-    """Return a token as it was issued, however it was typed: capitals, full-width letters, dashes, blanks."""
+    """Return a token in its issued form, for any capitals, full-width letters, dashes and spaces."""
     word = unicodedata.normalize("NFKC", text[:200]).lower()
     return "".join(letter for letter in word if letter.isascii() and letter.isalnum())
 
 
 def digest(token: str) -> str:
-    """Return the digest of a token, 64 hexadecimal digits. A token has 80 random bits: no salt is needed."""
+    """Return the digest of a token, 64 hexadecimal digits. A token has 80 random bits, so it needs no salt."""
     return hashlib.sha256(b"hackathon survey token\0" + plain_token(token).encode()).hexdigest()
 
 
@@ -43,17 +43,17 @@ class Tokens:
         self.spent_folder = folder / "spent"
 
     def make(self) -> None:
-        """Make the folders."""
+        """Create the folders."""
         self.spent_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def issued(self) -> set[str]:
-        """Return the digests of all tokens that were handed out. Raises OSError: then it is not known."""
+        """Return the digests of all issued tokens. Raises OSError if they cannot be read."""
         record: Any = known_json(self.folder / "issued.json")
         tokens = record.get("tokens") if isinstance(record, dict) else None
         return {token for token in tokens if isinstance(token, str)} if isinstance(tokens, list) else set()
 
     def issue(self, count: int) -> list[str]:
-        """Return new tokens once their digests are kept. The caller holds the survey for itself."""
+        """Return new tokens once their digests are stored. The caller has exclusive access to the survey."""
         from hackathon.board.entry import letters
 
         issued = self.issued()
@@ -61,24 +61,24 @@ class Tokens:
             raise RequestError("survey.tokens_many", count=count, limit=MOST_TOKENS - len(issued))
         new_tokens = [letters(TOKEN_LETTERS) for _ in range(count)]
         if new_tokens or not (self.folder / "issued.json").exists():
-            # in the order of digests, which says nothing of the order in which they were handed out
+            # sorted by digest, which does not show the order in which they were issued
             tokens = sorted({*issued, *map(digest, new_tokens)})
             replace_with(self.folder / "issued.json", {"schema_version": 1, "tokens": tokens})
         return new_tokens
 
     def spent(self) -> set[str]:
-        """Return the digests of the tokens that were used."""
+        """Return the digests of the used tokens."""
         return set(names(self.spent_folder))
 
     def state(self, token: str) -> TokenState:
-        """Return whether a token was handed out, and whether it was used."""
+        """Return whether a token was issued, and whether it was used."""
         token_digest = digest(token)
         if token_digest not in self.issued():
             return "unknown"
         return "spent" if (self.spent_folder / token_digest).exists() else "unused"
 
     def spend(self, digests: Iterable[str]) -> None:
-        """Note that tokens were used; returns once that is on the disk."""
+        """Record that tokens were used; on return that is on the disk."""
         for digest in digests:
             try:
                 put(self.spent_folder, digest, b"")

@@ -1,4 +1,4 @@
-"""Read answers as people and other programs write them: one reader for form, offline page, terminal and CSV.
+"""Read answers in the form in which people and other programs write them, for form, offline page, terminal and CSV.
 
 Full-width digits, labels such as `4 (難)`, options by value or by label in any language, several choices in one cell.
 """
@@ -17,11 +17,11 @@ from hackathon.text.normalise import plain
 from hackathon.text.told import Sayable
 
 LONGEST_WORD = 400
-"""Letters of a value that is no free text; a longer one is shown cut."""
+"""Characters of a value that is not free text; a longer one is displayed truncated."""
 LONGEST_LIST = 10_000
-"""Letters of several choices in one text."""
+"""Characters of several choices in one text."""
 NOTHING = frozenset({"n/a", "no answer", "無回答", "回答なし", "未回答"})
-"""What other programs write for a question without an answer."""
+"""Values of other programs for a question without an answer."""
 _LEVEL = re.compile(r"a?0*(\d{1,4})(?:\.0+)?\s*(.*)\Z", re.DOTALL)
 _NUMBER = re.compile(r"([+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?:e[+-]?\d{1,3})?)\s*(.*)\Z", re.DOTALL)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\S*,)")
@@ -31,20 +31,20 @@ _SEPARATORS = ";,、\n\t|"
 
 @dataclass(frozen=True)
 class ValueProblem(Sayable):
-    """Why a value is not taken."""
+    """Why a value is refused."""
 
     question: str
-    """The question's id; empty for the answer as a whole."""
+    """The question's id; empty for a problem of the complete answer."""
     id: str
     """Message id."""
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[str, Value], list[ValueProblem]]:
-    """Return the values of an answer by question, and what is wrong with it.
+    """Return the values of an answer by question, and its problems.
 
-    `raw` has the texts that were given for each question; empty ones are no answer. Questions without an answer are
-    not among the values. An answer without any value is a problem of its own.
+    `raw` contains the texts for each question; empty ones are not answers. Questions without an answer are not among
+    the values. An answer without any value is a problem.
     """
     values: dict[str, Value] = {}
     problems: list[ValueProblem] = []
@@ -59,7 +59,7 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
         except _Wrong as wrong:
             problems.append(ValueProblem(question.id, wrong.id, wrong.values))
             continue
-        if value not in ("", ()):  # `;` is no choice
+        if value not in ("", ()):  # `;` alone is not a choice
             values[question.id] = value
         elif question.required:
             problems.append(ValueProblem(question.id, "survey.required"))
@@ -69,7 +69,7 @@ def read_values(survey: Survey, raw: Mapping[str, Sequence[str]]) -> tuple[dict[
 
 
 def read_stored(survey: Survey, stored: Any) -> tuple[dict[str, Value], list[ValueProblem]]:
-    """Return the values of an answer that was kept as JSON values, checked like any other answer."""
+    """Return the values of an answer that was stored as JSON values, checked like any other answer."""
     if not isinstance(stored, dict):
         return {}, [ValueProblem("", "survey.no_values")]
     raw: dict[str, list[str]] = {}
@@ -78,12 +78,12 @@ def read_stored(survey: Survey, stored: Any) -> tuple[dict[str, Value], list[Val
         if any(isinstance(part, bool) or not isinstance(part, (str, int, float)) for part in parts):
             return {}, [ValueProblem(_shown(identifier), "survey.no_values")]
         raw[identifier] = [part if isinstance(part, str) else repr(part) for part in parts]
-    # a list holds whole options already: labels with a `;` in them are not taken apart
+    # a list contains complete options, so labels with a `;` in them are not split
     return read_values(survey, raw)
 
 
 def to_stored(values: Mapping[str, Value]) -> dict[str, Any]:
-    """Return values as they are kept in JSON."""
+    """Return values in their JSON form."""
     return {identifier: list(value) if isinstance(value, tuple) else value for identifier, value in values.items()}
 
 
@@ -94,7 +94,7 @@ def texts_of(text: object) -> list[str]:
 
 
 class _Wrong(ValueError):
-    """A value that is not taken, and the message that says why."""
+    """A refused value, and the message with the reason."""
 
     def __init__(self, identifier: str, **values: Any) -> None:
         super().__init__(identifier)
@@ -128,7 +128,7 @@ def _rating(question: Question, texts: Sequence[str]) -> int:
     low, high = ([plain(label) for label in texts_of(end)] for end in (question.low, question.high))
     match = _LEVEL.match(word)
     if match is None:
-        # LimeSurvey exports an end's label alone when levels are labelled there
+        # LimeSurvey exports only the label of an end if levels are labelled there
         if word in low and word not in high:
             return 1
         if word in high and word not in low:
@@ -143,7 +143,7 @@ def _rating(question: Question, texts: Sequence[str]) -> int:
 
 
 def _only_a_label(remaining: str, level: int, question: Question, labels: set[str]) -> bool:
-    """Return whether what stands behind a level explains it, and does not make it another answer (`3-4`)."""
+    """Return whether the text after a level explains it, and does not make it another answer (`3-4`)."""
     if remaining.replace(" ", "") == f"/{question.levels}":
         return True
     if remaining[0] in _BRACKETS and remaining[-1] == _BRACKETS[remaining[0]]:
@@ -161,7 +161,7 @@ def _choice(question: Question, texts: Sequence[str]) -> str:
 
 
 def _names(question: Question) -> dict[str, str]:
-    """Return what an option may be called → its value: values go before labels, and a label of two is of none."""
+    """Return name of an option → its value: values go before labels, and a label of two options is left out."""
     labels: dict[str, set[str]] = {}
     for value, label in question.options.items():
         for text in texts_of(label):
@@ -173,7 +173,7 @@ def _names(question: Question) -> dict[str, str]:
 
 
 def _option(question: Question, names: Mapping[str, str], text: str) -> str | None:
-    """Return the option that a text names: by its value, or by its label in any language."""
+    """Return the option that a text names, by its value or by its label in any language."""
     if text in question.options:
         return text
     if len(text) > LONGEST_WORD:
@@ -183,7 +183,7 @@ def _option(question: Question, names: Mapping[str, str], text: str) -> str | No
 
 
 def _kind(question: Question, text: str) -> str | None:
-    """Return the kind of participants that other words for it mean: `M2`, `修士課程学生`."""
+    """Return the kind of participants for another word: `M2`, `修士課程学生`."""
     from hackathon.event.kinds import kind_named
 
     kind = kind_named(None, text)
@@ -212,16 +212,16 @@ def _choices(question: Question, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _several(question: Question, names: Mapping[str, str], text: str) -> list[str]:
-    """Return the options in one text, which are parted by `;`, `,` and the like; labels may hold such signs too."""
+    """Return the options in one text, separated by `;`, `,` and similar signs; labels may contain such signs too."""
     if len(text) > LONGEST_LIST:
         raise _Wrong("survey.text_long", count=len(text), limit=LONGEST_LIST)
     parts = _parted(text)
-    # no longer than the option with the most signs in it: a text of nothing but signs is read in no time, too
+    # at most the signs of the longest option, so that a text of nothing but signs is read quickly, too
     most = max(len(_parted(word)) for value, label in question.options.items() for word in (value, *texts_of(label)))
     options: list[str] = []
     at = 0
     while at < len(parts):
-        # the longest run of pieces that is an option: `a, b` is one label here and two there
+        # the longest run of pieces that is an option: `a, b` may be one label, or two
         for end in range(min(len(parts), at + most), at, -1):
             option = _option(question, names, "".join(parts[at:end]).strip())
             if option is not None:
@@ -275,7 +275,7 @@ _READERS: dict[str, Any] = {
 
 
 def plain_number(value: float) -> str:
-    """Return a number in plain digits, thousands apart: 1,000,000, never 1e+06."""
+    """Return a number in plain digits with thousands separators: 1,000,000, never 1e+06."""
     from decimal import Decimal
 
     return f"{Decimal(repr(value)).normalize():,f}"

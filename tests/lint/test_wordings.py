@@ -73,7 +73,6 @@ SOURCE = ENGLISH | {
 """For docstrings and comments; the messages have some of these in another sense."""
 UNREAD = [
     "cli",
-    "survey",
     "web",
     "config",
     "diagnosis",
