@@ -1,1 +1,1 @@
-"""Floor 9: one click command per file, thin: read options → call → show."""
+"""One thin click command per file: read options, call the package below, print the result."""

@@ -1,4 +1,4 @@
-"""`hackathon rules add`: what a tutor recognised becomes a rule for everybody."""
+"""`hackathon rules add`: turn a tutor's insight into a rule for everybody."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,7 +69,7 @@ def add(
 
 
 def _folder(scope: str) -> Path:
-    """Return where the rule goes. Raises RequestError outside of an event or a project."""
+    """Return the folder for the rule. Raises RequestError outside of an event or a project."""
     from hackathon.config.load import find_project
     from hackathon.config.trust import trusted_event_folder
     from hackathon.text.errors import RequestError
@@ -84,9 +84,9 @@ def _folder(scope: str) -> Path:
 
 
 def _origin(origin: str) -> tuple[Path, int, list[str]]:
-    """Return (file, line, hosts of its run) of FILE:LINE; a file that is not here is one of the newest run's.
+    """Return (file, line, hosts of its run) of FILE:LINE; a missing file is looked for in the newest run.
 
-    Raises RequestError when it is no such thing, or there is no such file.
+    Raises RequestError for another format, or if there is no such file.
     """
     from hackathon.cli.run.logs import one_run
     from hackathon.runs.events import rank_events

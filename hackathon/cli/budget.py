@@ -1,4 +1,4 @@
-"""What jobs can cost, and whether their team's budget allows them: the one place before every submission."""
+"""Print the cost of jobs and check their team's budget, for every kind of submission."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def admit(plan: "Plan") -> None:
-    """Print what a plan can cost at most, and warn when the team's budget does not last for it.
+    """Print the highest cost of a plan, and warn if the team's budget does not cover it.
 
-    Raises RequestError where the event wants that refused (`when_spent: refuse`).
+    Raises RequestError if the event refuses that (`when_spent: refuse`).
     """
     from hackathon.cli.show import cost_text
 
@@ -31,7 +31,7 @@ def admit(plan: "Plan") -> None:
 
 
 def event_line(sources: "Sources") -> None:
-    """Name the event that has a say in a job, and what of other accounts has none, on stderr."""
+    """Print on stderr the event that applies to a job, and the ignored files of other accounts."""
     from hackathon.text.messages import localized
     from hackathon.text.printable import printable
 
@@ -46,7 +46,7 @@ def event_line(sources: "Sources") -> None:
 
 
 def admit_again(run: "RunDirectory", project: Path) -> None:
-    """Hold a recorded run against the budget, as `admit`: its cluster's profile may be gone since."""
+    """Check a recorded run against the budget, as `admit` does; its cluster's profile may no longer exist."""
     from hackathon.config.trust import trusted_event
     from hackathon.jobs.plan import Plan, PlannedJob
     from hackathon.jobs.resolve import Sources
@@ -66,7 +66,7 @@ def admit_again(run: "RunDirectory", project: Path) -> None:
 
 
 def standing_of(plan: "Plan") -> "Standing | None":
-    """Return how a plan stands to the budget of the event around its project; None where nothing is limited."""
+    """Return how a plan compares with the budget of the event around its project; None if there is no limit."""
     event, cluster = plan.sources.event, plan.sources.cluster
     if event is None or cluster.name not in event.clusters:
         return None
@@ -79,7 +79,7 @@ def standing_of(plan: "Plan") -> "Standing | None":
 
 
 def judge(standing: "Standing", refuse: bool) -> None:
-    """Say nothing of a budget that lasts, else warn, or raise RequestError with what would fit."""
+    """Do nothing if the budget covers the requests; else warn, or raise RequestError with a request that fits."""
     if not standing.team:
         click.echo(f"{message('cli.warning')}: {message('usage.nobodys')}", err=True)
     if not standing.over:
@@ -97,7 +97,7 @@ def judge(standing: "Standing", refuse: bool) -> None:
 
 
 def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = None) -> str:
-    """Return used, budget and what the request can take, in one line."""
+    """Return the used amount, the budget and the requests' cost, in one line."""
     from hackathon.cli.show import printable
 
     parts = "; ".join(
@@ -119,7 +119,7 @@ def budget_text(standing: "Standing", lines: "Sequence[BudgetLine] | None" = Non
 
 
 def budget_json(standing: "Standing | None") -> dict[str, object] | None:
-    """Return the same as JSON values."""
+    """Return the budget's state as JSON values."""
     if standing is None:
         return None
     amounts = [

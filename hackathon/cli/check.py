@@ -1,4 +1,4 @@
-"""`hackathon check`: would the cluster run this? What would it cost?"""
+"""`hackathon check`: whether the cluster would run a request, and its cost."""
 
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", as_json: b
 
 
 def _source_text(source: "Selection | None", in_place: bool) -> str:
-    """Return what a run gets of the project's files."""
+    """Return which of the project's files a run receives."""
     from hackathon.text.units import format_size
 
     if source is None or in_place:
@@ -98,7 +98,7 @@ def _source_text(source: "Selection | None", in_place: bool) -> str:
 
 
 def _expected_text(expected: "Reachable") -> str:
-    """Return what the project's newest study predicts for the request, and which sizes are worth it."""
+    """Return the prediction for the request from the project's newest study, and the sizes that are worth it."""
     from hackathon.scaling.show import number, percent
     from hackathon.scaling.table import TARGET
     from hackathon.text.printable import printable

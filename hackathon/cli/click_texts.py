@@ -1,7 +1,7 @@
-"""Let click say its own texts (usage, options, wrong usage) in the reader's language.
+"""Translate click's own texts (usage, options, wrong usage).
 
-click asks gettext for them, by a function `_` of each of its modules; the catalogue takes its place where it knows the
-text. Imported only where the language is not English.
+click gets them from gettext, by a function `_` in each of its modules; the catalogue replaces it for texts that it
+contains. Imported only if the language is not English.
 """
 
 import importlib
@@ -15,7 +15,7 @@ _KEYS = {english: key for key, (english, _) in MESSAGES.items()}
 
 
 def install() -> None:
-    """Let click's modules ask the catalogue; a text that it lacks stays English."""
+    """Let click's modules use the catalogue; a text missing there stays English."""
     for name in MODULES:
         module = importlib.import_module(f"click.{name}")
         for word, function in (("_", _translated), ("ngettext", _counted)):

@@ -1,4 +1,4 @@
-"""`hackathon convert`: the header of a job script in the words of another cluster's scheduler."""
+"""`hackathon convert`: translate the header of a job script for another cluster's scheduler."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def command(script: Path, target: str, origin: str | None, output: Path | None, 
     from hackathon.text.printable import printable
 
     folders = [runs_folder().parent]
-    # a scheduler's own name is taken where no profile has it: scripts for it can be written before there is one
+    # a scheduler's name is accepted if no profile has it, so that scripts can precede the profile
     clusters = profiles.list_clusters(folders)[0]
     is_cluster = target not in SCRIPTS or any(profile.name == target for profile in clusters)
     cluster = profiles.load_cluster(target, folders) if is_cluster else None

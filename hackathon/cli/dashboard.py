@@ -48,10 +48,10 @@ def command(
 
     event_folder, projects = event_and_folders(folders)
     first = check_team(event_folder, team)
-    gc.enable()  # it was turned off for commands that live for a moment
+    gc.enable()  # it was turned off for short commands
 
     def name() -> str:
-        event = watch.source().event or first  # the watcher reads it again when it changes
+        event = watch.source().event or first  # the watcher reads the event again after a change
         return title or (localized(event.title) if event else "") or (event_folder or projects[0]).name
 
     if port is None and bind is None:
@@ -75,10 +75,10 @@ def command(
 
 
 def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path]]:
-    """Return the event's folder (or None) and the other folders with runs that were asked for, absolute.
+    """Return the event's folder (or None) and the other requested folders with runs, absolute.
 
-    Without a request: the event that holds this folder, else this folder's project, else this folder.
-    Raises RequestError for two events.
+    Without arguments: the event around this folder, else this folder's project, else this folder. Raises RequestError
+    for two events.
     """
     from hackathon.config.load import find_event, find_project
 
@@ -94,7 +94,7 @@ def event_and_folders(folders: tuple[Path, ...]) -> tuple[Path | None, list[Path
 
 
 def check_team(folder: Path | None, team: str) -> "Event | None":
-    """See that the event has the team, if one is asked for, and return the event; None without one.
+    """Check that the event has the requested team, and return the event; None without an event.
 
     Raises RequestError.
     """
@@ -112,7 +112,7 @@ def check_team(folder: Path | None, team: str) -> "Event | None":
 
 
 def _tell(door: "Endpoint", title: str) -> None:
-    """Print how to reach the dashboard from the user's own computer."""
+    """Print how to open the dashboard from the user's own computer."""
     import shlex
     from ipaddress import ip_address
 

@@ -1,4 +1,4 @@
-"""`hackathon docs`: the documentation in the terminal, for machines without a browser or the Internet."""
+"""`hackathon docs`: the documentation in the terminal, for machines without a browser or Internet access."""
 
 import shutil
 import sys
@@ -18,22 +18,22 @@ from hackathon.text.paths import is_packaged, shipped
 KINDS = ("tutorial", "how-to", "reference", "explanation")
 """Folders of the documentation, in the order in which a newcomer needs them."""
 LINES = 3
-"""Lines that are shown of a page in which a word was found."""
+"""The most matching lines that are displayed per page."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the documentation, in the user's language where it exists in it."""
+    """One page of the documentation, in the user's language if available."""
 
     name: str
-    """Its file's name without endings: what a person types."""
+    """Its file's name without suffixes: the argument of the command."""
     kind: str
     language: str
     path: Path
 
     @property
     def text(self) -> str:
-        """Its Markdown. A wheel was built with the lists of the reference; in a checkout they are made when read."""
+        """Its Markdown. A wheel contains the generated lists of the reference; a checkout generates them on reading."""
         text = self.path.read_text(encoding="utf-8")
         if self.kind == "reference" and self.name in LISTS and not is_packaged():
             with speaking(self.language):
@@ -75,7 +75,7 @@ def command(topic: str | None, as_json: bool) -> None:
 
 
 def all_pages() -> list[Page]:
-    """Return all pages, each once: in the current language, else in English."""
+    """Return all pages, each once, in the current language or else in English."""
     pages = []
     for kind in KINDS:
         for path in sorted(shipped("docs", kind).glob("*.md")):
@@ -90,21 +90,21 @@ def all_pages() -> list[Page]:
 
 
 def _matches(pages: list[Page], topic: str) -> list[Page]:
-    """Return the pages that are called so, as `NAME` or `KIND/NAME`; otherwise those whose name contains it."""
+    """Return the pages with this name, `NAME` or `KIND/NAME`; otherwise those whose name contains it."""
     return [page for page in pages if topic in (page.name, f"{page.kind}/{page.name}")] or [
         page for page in pages if topic in page.name
     ]
 
 
 def _hits(text: str, word: str) -> tuple[str, ...]:
-    """Return the lines that contain a word, whatever its case."""
+    """Return the lines that contain a word, case-insensitive."""
     return tuple(line.strip() for line in text.splitlines() if word.lower() in line.lower())
 
 
 def _listing(pages: "dict[Page, tuple[str, ...]]") -> str:
-    """Return pages by kind with their titles, and the first of the lines in which a word was found."""
+    """Return pages by kind with their titles, and the first matching lines of each."""
     names = [page.name for page in all_pages()]
-    # two pages of one name: what a person types needs the kind
+    # the argument for one of two pages with the same name includes the kind
     labels = {page: page.name if names.count(page.name) == 1 else f"{page.kind}/{page.name}" for page in pages}
     width = max(map(len, labels.values()))
     lines: list[str] = []
@@ -119,7 +119,7 @@ def _listing(pages: "dict[Page, tuple[str, ...]]") -> str:
 
 
 def _show(text: str) -> None:
-    """Print a page: laid out and paged on a terminal, as Markdown elsewhere."""
+    """Print a page: formatted and paged on a terminal, as Markdown elsewhere."""
     if sys.stdout.isatty():
         click.echo_via_pager(_laid_out(text))
     else:
@@ -127,7 +127,7 @@ def _show(text: str) -> None:
 
 
 def _laid_out(text: str) -> Iterator[str]:
-    """Yield a page section by section: the pager shows the first of a long page while the rest is laid out."""
+    """Yield a page section by section, so that the pager shows the first one while the others are formatted."""
     from io import StringIO
 
     from rich.console import Console
@@ -141,7 +141,7 @@ def _laid_out(text: str) -> Iterator[str]:
 
 
 def _sections(text: str) -> Iterator[str]:
-    """Yield the parts of a page that begin with a heading; `#` in a block of code is none."""
+    """Yield the parts of a page that begin with a heading; `#` in a code block is not a heading."""
     section: list[str] = []
     fence = False
     for line in text.splitlines(keepends=True):

@@ -1,4 +1,4 @@
-"""`hackathon init`: make a project in a folder."""
+"""`hackathon init`: create a project in a folder."""
 
 import json
 from pathlib import Path
@@ -62,7 +62,7 @@ def command(
     if team:
         lines.append(f"team: {_scalar(team)}")
     assignments = dict(parameter)
-    # what the project's jobs will search: its own folder and the event's, not a project around it
+    # as for the project's jobs: its own folder and the event's, not those of a project around it
     around = folders_that_count(folder)
     folders = [folder, *(parent for parent in around if parent != folder and (parent / load.EVENT_FILE).is_file())]
     program = None
@@ -75,7 +75,7 @@ def command(
         unknown = [key for key in assignments if key not in definition.parameters]
         if unknown:
             raise RequestError("cli.no_parameter", name=unknown[0], recipe=definition.name)
-        # what a study changes is written out; the rest stands there as comments with its default
+        # parameters that a study varies are written; the others are comments with their defaults
         values = {key: assignments.get(key, declared.default) for key, declared in definition.parameters.items()}
         settings = {key: value for key, value in values.items() if value is not None}
         active = {definition.scaling.weak.scale_learning_rate, definition.scaling.strong.divide, *assignments} & set(
@@ -115,7 +115,8 @@ def command(
         lines.append(f"cluster: {_scalar(cluster)}")
     lines += [f"# {message('cli.walltime_comment')}", "walltime: 00:10:00", ""]
     text = "\n".join(lines)
-    load.load_project(folder, text.encode())  # what is refused is not written: the next try would find it there
+    # validated before it is written, so that the next try does not find an invalid file
+    load.load_project(folder, text.encode())
     writable_folder(folder)
     files = [path]
     write_whole(path, text)
@@ -149,7 +150,10 @@ def command(
 
 
 def _before_a_try(reports: "Reports", folder: Path) -> str:
-    """Return what comes next where `hackathon try`, which runs several processes, would refuse; else nothing."""
+    """Return the next step if `hackathon try`, which runs several processes, would refuse the program.
+
+    Else an empty text.
+    """
     from hackathon.programs.training.files import port_knows
 
     findings = [(report.path, finding) for report, _ in reports for finding in report.findings]
@@ -163,7 +167,7 @@ def _before_a_try(reports: "Reports", folder: Path) -> str:
 
 
 def _formats_told(words: str, folder: Path) -> str:
-    """Return what is known about the numbers that a command's program will print, by what it imports."""
+    """Return a note about the numbers that a command's program will print, by its imports."""
     import contextlib
     import shlex
 
@@ -183,13 +187,13 @@ def _formats_told(words: str, folder: Path) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Return a text as a YAML 1.2 scalar: bare where it can be nothing else, otherwise as JSON, which is YAML."""
+    """Return a text as a YAML 1.2 scalar: plain if it is unambiguous, otherwise as JSON, which is valid YAML."""
     bare = text.isascii() and text[:1].isalpha() and all(character.isalnum() or character in "-_" for character in text)
     return text if bare and text.lower() not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 
 def _value(value: object) -> str:
-    """Return a parameter's value as YAML: numbers and truth values bare, everything else as a string."""
+    """Return a parameter's value as YAML: numbers and booleans plain, everything else as a string."""
     if isinstance(value, bool):
         return "true" if value else "false"
     text = str(value)

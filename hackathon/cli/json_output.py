@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 _COMMANDS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""DEL, the control characters of eight bits, and marks of direction: JSON takes them as they are, a terminal obeys."""
+"""DEL, 8-bit control characters, and direction marks: JSON does not escape them, but a terminal interprets them."""
 
 
 def echo_json(value: Any, *, indent: int | None = 1) -> None:
-    """Print a value; NaN and infinity, which JSON lacks, as null. On a terminal, what would steer it is escaped."""
+    """Print a value; NaN and infinity, which JSON lacks, become null. On a terminal, control characters are escaped."""
     import json
 
     try:

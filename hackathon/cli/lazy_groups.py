@@ -1,4 +1,4 @@
-"""A noun whose sub-verbs are modules of their own, imported when they are used."""
+"""A noun whose sub-verbs are separate modules, imported on use."""
 
 import importlib
 import keyword
@@ -29,7 +29,7 @@ class LazyNoun(LocalizedGroup):
         return command
 
     def module(self, verb: str) -> str:
-        """Return the name of the module that holds a sub-verb; a keyword of Python ends in an underscore."""
+        """Return the name of a sub-verb's module, which ends in an underscore for a keyword of Python."""
         return f"hackathon.cli.{self.name}.{verb}{'_' if keyword.iskeyword(verb) else ''}"
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""`hackathon lint`: what a scheduler makes of a hand-written job script."""
+"""`hackathon lint`: check how a scheduler reads a hand-written job script."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +70,7 @@ def command(
 
 
 def _profile(name: str | None) -> "Cluster | None":
-    """Return a cluster's profile, None if no name is given. Raises RequestError as profiles do."""
+    """Return a cluster's profile, None without a name. Raises RequestError as profiles do."""
     from hackathon.cli.options import runs_folder
     from hackathon.programs.scripts.conversion import target_language
     from hackathon.schedulers import profiles
@@ -83,11 +83,11 @@ def _profile(name: str | None) -> "Cluster | None":
 
 
 def _other(source: "ScriptText") -> str:
-    """Return the message about a file that is no job script; empty for a script."""
+    """Return the message about a file that is not a job script; empty for a script."""
     first = source.lines[0] if source.lines else ""
     if source.name.endswith(".py") or (first.startswith("#!") and "python" in first):
         return "is_python"
-    manifest = any(line.startswith(("apiVersion:", "kind:")) for line in source.lines)  # Kubernetes reads jobs of YAML
+    manifest = any(line.startswith(("apiVersion:", "kind:")) for line in source.lines)  # Kubernetes reads jobs in YAML
     return "is_yaml" if source.name.endswith((".yaml", ".yml")) and not manifest else ""
 
 

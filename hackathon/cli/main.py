@@ -1,4 +1,4 @@
-"""The console script: a lazy group of commands, the language, and how failures are shown."""
+"""The console script: a lazy group of commands, the language, and the display of errors."""
 
 import codecs
 import errno
@@ -17,7 +17,7 @@ from hackathon.text.messages import LANGUAGES, language, message, set_language
 from hackathon.text.printable import printable
 
 COMMANDS = {
-    # what carries a participant from the own program to its curve, in this order
+    # the commands that lead from a participant's own program to its scaling curve, in this order
     "start": {
         "init": "init", "try": "run.try_", "scale": "study.scale", "results": "study.results", "status": "run.status",
         "logs": "run.logs", "diagnose": "run.diagnose", "cancel": "run.cancel",
@@ -43,7 +43,7 @@ COMMANDS = {
         "schema": "schema",
     },
 }  # fmt: skip
-"""Section of the help → command → the module below `hackathon.cli` that holds it as `command`."""
+"""Section of the help → command → the module below `hackathon.cli` that defines it as `command`."""
 
 
 MEANT = {
@@ -58,11 +58,11 @@ MEANT = {
     "download": "fetch", "copy": "fetch", "get": "fetch", "outputs": "fetch",
     "rehearse": "try", "test": "try", "script": "render", "help": "--help", "man": "docs",
 }  # fmt: skip
-"""Words that people try → what they look for, where the letters alone would suggest something else."""
+"""Words that users try → the intended command, if spelling alone would suggest another one."""
 
 
 ALIASES = {"tune-up": "speedup"}
-"""Second names of commands; the help does not list them."""
+"""Aliases of commands; the help does not list them."""
 
 
 class LazyGroup(click.Group):
@@ -109,7 +109,8 @@ class LazyGroup(click.Group):
 
 
 def _language_of(arguments: Sequence[str]) -> str | None:
-    """Return the value of --lang wherever it stands before `--`: help texts are made before options are read."""
+    """Return the value of --lang anywhere before `--`."""
+    # without click, because help texts are built before click parses options
     for number, word in enumerate(arguments):
         if word == "--":
             break
@@ -121,7 +122,7 @@ def _language_of(arguments: Sequence[str]) -> str | None:
 
 
 def _language_of_user() -> str | None:
-    """Return `lang` of the user's config.yaml, unless HACKATHON_LANG is set; a broken file is told about later."""
+    """Return `lang` of the user's config.yaml, unless HACKATHON_LANG is set; a broken file is reported later."""
     from hackathon.text.paths import user_config
 
     try:
@@ -130,7 +131,7 @@ def _language_of_user() -> str | None:
         from hackathon.config.load import load_user
 
         return load_user().lang
-    except (HackathonError, OSError, RuntimeError):  # RuntimeError: nobody knows this user's home
+    except (HackathonError, OSError, RuntimeError):  # RuntimeError: this user has no known home
         return None
 
 
@@ -147,18 +148,18 @@ def build() -> click.Group:
 
 
 def show_error(error: HackathonError) -> None:
-    """Write a failure and what to do about it to stderr."""
+    """Write an error and its remedy to stderr."""
     click.echo(f"{message('cli.error')}: {error.message}", err=True)
     if error.hint:
         click.echo(f"{message('cli.hint')}: {error.hint}", err=True)
 
 
 _PASSING = (errno.ESTALE, errno.ETIMEDOUT, errno.EAGAIN, errno.EREMOTEIO, errno.ENOTCONN, errno.EHOSTDOWN)
-"""What a file server says that is away for a moment, or gave a folder to somebody else meanwhile."""
+"""Errors of a file server that is temporarily unavailable, or that reassigned a file handle."""
 
 
 def _system_error(error: OSError) -> HackathonError | None:
-    """Return what to tell of a failure that can meet any command; None for one that nobody has thought of."""
+    """Return the error to report for a failure that any command can meet; None for an unexpected one."""
     try:
         os.getcwd()  # noqa: PTH109 — it loads nothing
     except OSError:
@@ -169,13 +170,13 @@ def _system_error(error: OSError) -> HackathonError | None:
         return UnavailableError("cli.out_of_reach", path=printable(os.fsdecode(error.filename)), reason=error.strerror)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return None
-    # what could not be written to the standard output would fail once more at the end
+    # unwritten output would fail once more at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return UnavailableError("cli.can_not_write", reason=error.strerror)
 
 
 def _asked(error: RequestError) -> bool:
-    """Return whether a failure is an event that nobody has decided about, and the user has decided now."""
+    """Return whether an error is about an untrusted event, and the user has now decided about it."""
     if error.id != "trust.event":
         return False
     from hackathon.cli.event.trust import ask
@@ -185,7 +186,7 @@ def _asked(error: RequestError) -> bool:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code; expected failures are shown without a traceback."""
+    """Run a command line and return its exit code; expected errors are printed without a traceback."""
     set_language(_language_of(arguments) or _language_of_user())
     if language() != "en":
         from hackathon.cli.click_texts import install
@@ -198,7 +199,7 @@ def run(arguments: Sequence[str]) -> int:
         except RequestError as error:
             if not _asked(error):
                 raise
-            # nothing was done yet: an event is looked for before anything else
+            # nothing was done yet, because an event is looked for before anything else
             result = build()(list(arguments), prog_name="hackathon", standalone_mode=False, color=color)
         return result if isinstance(result, int) else 0
     except HackathonError as error:
@@ -213,7 +214,7 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(message("cli.interrupted"), err=True)
         return 130
     except SystemExit:
-        return 0  # click leaves so when who reads the output has gone: `hackathon results | head -1`
+        return 0  # click exits like this if the reader of the output has gone: `hackathon results | head -1`
     except OSError as error:
         failure = _system_error(error)
         if failure is None:
@@ -229,11 +230,11 @@ FITTING = "hackathon.fitting"
 _PLAIN = {
     "…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "✓": "+", "✗": "x", "•": "*", "→": "->", "≥": ">=", "≤": "<=",
 }  # fmt: skip
-"""What stands for a character where the encoding of a terminal (EUC-JP, Shift_JIS, Latin-1) does not have it."""
+"""Replacements of characters that a terminal's encoding (EUC-JP, Shift_JIS, Latin-1) lacks."""
 
 
 def _fitting(error: UnicodeError) -> tuple[bytes, int]:
-    """Return bytes for the first character that the encoding lacks: those of a file's name as they are, else ASCII."""
+    """Return bytes for the first character that the encoding lacks: a file name's bytes unchanged, else ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     character = error.object[error.start]
@@ -245,11 +246,11 @@ def _fitting(error: UnicodeError) -> tuple[bytes, int]:
 def main() -> None:
     """Entry point of the console script."""
     codecs.register_error(FITTING, _fitting)
-    # A command lives for a moment and makes little garbage: collecting it costs a tenth of the start. `wait` turns the
+    # A command is short and creates little garbage, and collecting it takes a tenth of the start. `wait` turns the
     # collector on again.
     gc.disable()
-    # With an umask of 000 everybody could write in runs/, caches and environments. What a group may do is its users'
-    # decision; what is to be narrower or wider than the umask is made so where it is made.
+    # With a umask of 000 everybody could write in runs/, caches and environments. The group's permissions are the
+    # user's decision. Files that need other permissions get them where they are created.
     os.umask(os.umask(0o077) | 0o002)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

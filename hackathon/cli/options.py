@@ -45,7 +45,7 @@ class Size(click.ParamType[int]):
 
 
 class MemorySize(Size):
-    """Bytes of memory; a number that lacks its unit is refused."""
+    """Bytes of memory; a number without a unit is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         size = super().convert(value, param, ctx)
@@ -88,7 +88,7 @@ class Processes(click.ParamType[list[int]]):
 
 
 class LocalizedCommand(click.Command):
-    """A command whose --help option speaks the language of the rest."""
+    """A command whose --help option is in the current language."""
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
@@ -98,13 +98,13 @@ class LocalizedCommand(click.Command):
 
 
 class LocalizedGroup(LocalizedCommand, click.Group):
-    """A noun with sub-verbs whose --help option speaks the language of the rest."""
+    """A noun with sub-verbs whose --help option is in the current language."""
 
 
 def named(
     name: str, *, noun: str = "", cls: type[click.Command] = LocalizedCommand, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a click command whose help comes from the catalogue: `<name>_help`, with its examples kept as they are.
+    """Return a decorator for a click command whose help, with its examples, is `<name>_help` in the catalogue.
 
     For a sub-verb of a noun the key is `<noun>_<name>_help`.
     """
@@ -126,7 +126,7 @@ def named(
 
 
 def option_lang(command: click.Command) -> click.Command:
-    """Add --lang, which `main` has already obeyed when options are read."""
+    """Add --lang, which `main` has already applied when options are read."""
     command.params.append(
         click.Option(["--lang"], type=click.Choice(LANGUAGES), expose_value=False, help=message("help.option_lang"))
     )
@@ -134,7 +134,7 @@ def option_lang(command: click.Command) -> click.Command:
 
 
 def job_options(function: Function) -> Function:
-    """Add the shared options of a request; the function gets them as one `Options` named `options`."""
+    """Add the shared options of a request; the function receives them as one `Options` named `options`."""
     import functools
 
     @functools.wraps(function)
@@ -182,12 +182,12 @@ def job_options(function: Function) -> Function:
 
 
 def option_force(function: Function) -> Function:
-    """Add --force: errors that are found in the text of the program do not keep it from being submitted."""
+    """Add --force: submit a program even if its text contains errors."""
     return click.option("--force", is_flag=True, help=message("help.option_force"))(function)
 
 
 def option_trust(function: Function) -> Function:
-    """Add --trust: the function gets as `foreign` what becomes of commands, environments and templates of others."""
+    """Add --trust: `foreign` tells the function how to treat commands, environments and templates of others."""
     import functools
 
     @functools.wraps(function)
@@ -198,7 +198,7 @@ def option_trust(function: Function) -> Function:
 
 
 def typed(names: Collection[str]) -> list[str]:
-    """Return which of these options of the running command were typed, as they are called: `--seconds`."""
+    """Return which of these options were typed on the running command's line, as written there: `--seconds`."""
     context = click.get_current_context()
     return [
         max(parameter.opts, key=len)
@@ -209,18 +209,18 @@ def typed(names: Collection[str]) -> list[str]:
 
 
 def shown_only(foreign: "Foreign") -> "Foreign":
-    """Return what becomes of files of others where nothing is run: they are left out instead of refused."""
+    """Return how files of others are treated by a command that runs nothing: they are left out instead of refused."""
     return "take" if foreign == "take" else "leave"
 
 
 def several_processes(function: Function) -> Function:
-    """Mark a command whose --processes is a list: it gets it as `counts`."""
+    """Mark a command whose --processes is a list, which it receives as `counts`."""
     function.several_processes = True  # type: ignore[attr-defined]
     return function
 
 
 def runs_folder(folder: Path | None = None) -> Path:
-    """Return the folder of run directories: `runs` of the project that holds the folder, else `./runs`."""
+    """Return the folder of run directories: `runs` of the project around the folder, else `./runs`."""
     from hackathon.config.load import find_project
 
     current = (folder or Path.cwd()).resolve()

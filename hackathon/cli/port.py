@@ -1,4 +1,4 @@
-"""`hackathon port`: a training program for one GPU becomes one for many, as far as that is sure."""
+"""`hackathon port`: change a training program for one GPU into one for many, where the change is certain."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,7 +56,7 @@ def command(file: Path | None, write_it: bool, output: Path | None, target: "Tar
 
 
 def _only_program() -> Path:
-    """Return the one Python program of the current folder. Raises RequestError when there is none, or several."""
+    """Return the one Python program of the current folder. Raises RequestError if there is none, or several."""
     from hackathon.text.errors import RequestError
     from hackathon.text.printable import printable
 
@@ -70,7 +70,7 @@ def _only_program() -> Path:
 
 
 def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) -> None:
-    """Print the diff to standard output and what it means to standard error, so that the diff can be applied."""
+    """Print the diff to standard output and its explanation to standard error, so that the diff can be applied."""
     from hackathon.programs.port.port import ported_name
     from hackathon.text.printable import printable
 
@@ -108,9 +108,9 @@ def _show(ported: "Ported", path: Path, written: Path | None, write_it: bool) ->
 
 
 def _in_project(path: Path, written: Path) -> str:
-    """Return the command of the project around a program with the new program in its place.
+    """Return the command of the project around a program with the new program in place of the old one.
 
-    Empty where there is no project, or its command does not start the program by its file.
+    Empty without a project, or if its command does not start the program by its file.
     """
     import contextlib
     import json
@@ -121,7 +121,7 @@ def _in_project(path: Path, written: Path) -> str:
     from hackathon.programs.training.launchers import joined, launched, started
     from hackathon.text.errors import RequestError
 
-    with contextlib.suppress(RequestError, OSError, ValueError):  # ValueError: a new file elsewhere, an open quote
+    with contextlib.suppress(RequestError, OSError, ValueError):  # ValueError: a new file elsewhere, an unclosed quote
         folder = find_project(path.resolve().parent)
         command = load_project(folder).command if folder is not None else None
         if folder is None or command is None:

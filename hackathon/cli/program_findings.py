@@ -1,4 +1,4 @@
-"""How `check` and `init` show what was found in a team's own program."""
+"""How `check` and `init` print the findings in a team's own program."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +19,9 @@ Reports = Sequence[tuple["LintReport", Sequence[str]]]
 
 
 def read_sources(sources: "Sources", request: "Request | None" = None) -> Reports:
-    """Return what is found in the program of a project's command; nothing for recipes.
+    """Return the findings in the program of a project's command; empty for recipes.
 
-    `request`: what would run, where the cluster can run it.
+    `request`: the request that would run, if the cluster can run it.
     """
     project = sources.project
     if project is None or project.command is None:
@@ -51,7 +51,7 @@ def read_sources(sources: "Sources", request: "Request | None" = None) -> Report
 
 
 def read_new(folder: Path, command: str) -> Reports:
-    """Return what is found in the program of a project that was just created."""
+    """Return the findings in the program of a project that was just created."""
     from hackathon.programs.training.read import read_project
     from hackathon.programs.training.situation import TrainingSituation
 
@@ -59,9 +59,9 @@ def read_new(folder: Path, command: str) -> Reports:
 
 
 def refuse_errors(sources: "Sources", request: "Request", *, force: bool = False) -> None:
-    """Say on stderr what is wrong in the program that would be submitted, and how many warnings `check` has.
+    """Print the errors in the program to stderr, and the number of warnings that `check` reports.
 
-    Raises RequestError for errors, unless they are to be passed over (`force`).
+    Raises RequestError for errors, unless `force` is set.
     """
     reports = read_sources(sources, request)
     errors = sum(report.counts["errors"] for report, _ in reports)
@@ -95,7 +95,7 @@ def show_reports(reports: Reports, *, err: bool = False) -> None:
 
 
 def as_json(reports: Reports) -> list[dict[str, object]]:
-    """Return the findings in the shape that checks and linters share."""
+    """Return the findings in the form that checks and linters share."""
     return [report.as_json() for report, _ in reports]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hackathon.web.site.publish import Published
 
 SHOWN = 20
-"""Findings of `--check` that are listed."""
+"""The most findings that `--check` lists."""
 
 
 @named("publish")
@@ -32,7 +32,7 @@ def command(
 
     if directory is None and not check:
         raise RequestError("site.no_folder")
-    gc.enable()  # thousands of pages make garbage
+    gc.enable()  # thousands of pages create garbage
     source, title, studies = _source(names, title, ask=not no_ask)
     if not doubtful:
         source = _believable(source)
@@ -52,7 +52,7 @@ def command(
 
 
 def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog, str, list[str] | None]":
-    """Return what is published, its title (empty: the event's), and which studies; None: the whole event."""
+    """Return the catalog to publish, its title (empty: the event's), and the studies; None: the complete event."""
     from dataclasses import replace
 
     from hackathon.config.load import find_event, load_event
@@ -72,13 +72,13 @@ def _source(names: tuple[str, ...], title: str, *, ask: bool) -> "tuple[Catalog,
     if not studies:
         raise RequestError("cli.no_study", folder=project)
     source = gather(None, None, [project], ask=ask)
-    # What the event allows to go out holds for a single study too.
+    # the event's rules for publication also apply to a single study
     source = replace(source, event=event, event_folder=folder)
     return source, title or _title(project), [study.id for study in studies]
 
 
 def _believable(source: "Catalog") -> "Catalog":
-    """Return what is published without false results, and say which ones are held back."""
+    """Return the catalog without false results, and print which ones are left out."""
     from dataclasses import replace
 
     from hackathon.index.believable import without_false
@@ -91,7 +91,7 @@ def _believable(source: "Catalog") -> "Catalog":
 
 
 def _unreadable(source: "Catalog") -> list[str]:
-    """Return which surveys will be missing: this account may not read them, or they would tell of few people."""
+    """Return the surveys that this account may not read, or that would reveal few people; the site lacks them."""
     from hackathon.web.views.published_surveys import too_like, unreadable
 
     if source.event is None or source.event_folder is None or not source.event.publish.surveys:
@@ -102,7 +102,7 @@ def _unreadable(source: "Catalog") -> list[str]:
 
 
 def _keep_apart(directory: Path, source: "Catalog") -> None:
-    """Refuse a folder that holds the runs themselves: whoever copies it takes them home with the site."""
+    """Refuse a folder that contains the runs themselves, because copying the site would copy them too."""
     target = directory.resolve()
     folders = [*(project.path for project in source.projects), *filter(None, [source.event_folder])]
     if any(Path(folder).resolve().is_relative_to(target) for folder in folders):
@@ -118,7 +118,7 @@ def _title(project: Path) -> str:
 
 
 def _tell_copy(directory: Path) -> None:
-    """Print how to take the site home: this machine by its own name, for the login name may be any of several."""
+    """Print how to copy the site; with this machine's own name, because the login name may be shared by several."""
     import os
     import pwd
     import shlex
@@ -131,7 +131,7 @@ def _tell_copy(directory: Path) -> None:
         user = str(os.geteuid())
 
     def remote(path: str) -> str:
-        # Once for the shell there, once for the one here.
+        # quoted twice: for the remote shell, and for the local one
         return shlex.quote(f"{user}@{host_name()}:{shlex.quote(path)}")
 
     path = str(directory.absolute())
@@ -142,7 +142,7 @@ def _tell_copy(directory: Path) -> None:
 
 
 def _check(source: "Catalog", title: str, studies: list[str] | None) -> None:
-    """Print what would go out and what was taken out; exit 1 when something in it looks like a secret."""
+    """Print what would be published and what was removed; exit code 1 if a text looks like a secret."""
     from hackathon.cli.show import printable
     from hackathon.web.site.leak_check import residues
     from hackathon.web.site.publish import rehearsal

@@ -1,4 +1,4 @@
-"""`hackathon recipes`: the training programs that are known, and their parameters."""
+"""`hackathon recipes`: the available training programs and their parameters."""
 
 from pathlib import Path
 

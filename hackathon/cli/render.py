@@ -80,7 +80,7 @@ def command(
 
 
 def _require_one(options: "Mapping[str, bool]") -> None:
-    """Raise RequestError where several of the options are given of which each decides what is printed."""
+    """Raise RequestError if several options are set that each decide what is printed."""
     names = [name for name, active in options.items() if active]
     if len(names) > 1:
         from hackathon.text.errors import RequestError
@@ -89,7 +89,7 @@ def _require_one(options: "Mapping[str, bool]") -> None:
 
 
 def _write(job: "PlannedJob", folder: str, *, as_json: bool) -> None:
-    """Write the folder that a job is submitted from by hand, and say how."""
+    """Write the folder from which a job can be submitted by hand, and print how."""
     from pathlib import Path
 
     from hackathon.jobs.render import render, render_header
@@ -123,7 +123,7 @@ def _files(job: "PlannedJob") -> "Mapping[str, str]":
 
 
 def _point_to_files(job: "PlannedJob") -> None:
-    """Say that the scheduler reads more than the script, which is all that standard output has."""
+    """Print that the scheduler reads further files besides the script on standard output."""
     from hackathon.schedulers.profiles import dialect_of
 
     if names := dialect_of(job.sources.cluster).file_names:

@@ -1,4 +1,4 @@
-"""`hackathon rules`: the failures that a diagnosis knows, and whether a file of rules is right."""
+"""`hackathon rules`: the failures that a diagnosis can find, and a check of rule files."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -104,7 +104,7 @@ def check(files: tuple[Path, ...]) -> None:
     if not chosen:
         click.echo(message("rules.check_none"))
         return
-    # what is wrong with a file by itself is told when the file is checked
+    # problems of a single file are reported when the file is checked
     doubts = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
     doubts += check_files(chosen, rules)
     if doubts:

@@ -1,4 +1,4 @@
-"""`hackathon schema`: the JSON Schema of a file that people write, and of what `tune --json` prints."""
+"""`hackathon schema`: the JSON Schema of a YAML file, or of the output of `tune --json`."""
 
 import click
 

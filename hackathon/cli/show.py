@@ -1,4 +1,4 @@
-"""How commands show requests, costs and tables: plain text that fits a terminal and a pipe alike."""
+"""Print requests, costs and tables as plain text that suits a terminal and a pipe."""
 
 import sys
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def encodes(text: str) -> bool:
-    """Return whether standard output can carry these letters."""
+    """Return whether standard output can encode these characters."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -28,7 +28,7 @@ def encodes(text: str) -> bool:
 
 
 def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under a head, columns aligned by their width on a terminal."""
+    """Print rows under a header, with columns aligned by their width on a terminal."""
     lines = [[printable(str(cell)) for cell in row] for row in [head, *rows]]
     columns = [max(width(line[number]) for line in lines) for number in range(len(head))]
     for number, line in enumerate(lines):
@@ -37,7 +37,7 @@ def echo_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def request_line(request: "Request", settings: "Settings | None" = None) -> str:
-    """Return a request in one line, with what sets it apart from the other points of its study."""
+    """Return a request in one line, with its differences from the other points of its study."""
     from hackathon.jobs.settings import settings_text
 
     line = message(
@@ -54,7 +54,7 @@ def request_line(request: "Request", settings: "Settings | None" = None) -> str:
 
 
 def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]" = ()) -> None:
-    """Print what is allowed and yet likely not wanted, once each."""
+    """Print requests that are allowed but probably unintended, once each."""
     from hackathon.jobs.check import advice
 
     for text in dict.fromkeys(text for request in requests for text in advice(request, nodes)):
@@ -62,13 +62,13 @@ def echo_advice(requests: "Sequence[Request]", nodes: "Sequence[NodeGroup]" = ()
 
 
 def cost_text(cost: "Cost") -> str:
-    """Return the most that requests can cost, in one line."""
+    """Return the highest cost of requests, in one line."""
     text = message("cli.cost", jobs=cost.jobs, node_hours=f"{cost.node_hours:.2f}", gpu_hours=f"{cost.gpu_hours:.2f}")
     return text if cost.tokens is None else text + message("cli.cost_tokens", tokens=f"{cost.tokens:.2f}")
 
 
 def explained(request: "Request", unverified: Sequence[str]) -> list[list[str]]:
-    """Return rows (name, value, origin) of everything that decides a job."""
+    """Return rows (name, value, origin) of all values that determine a job."""
     from hackathon.jobs.origins import origin_text
 
     def origin(name: str) -> str:

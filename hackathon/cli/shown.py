@@ -1,4 +1,4 @@
-"""What commands print about plans, submissions and runs, and the exit codes that follow from it."""
+"""Print plans, submissions and runs, and set the exit codes that follow from them."""
 
 import math
 from pathlib import Path
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def show_plan(plan: "Plan") -> None:
-    """Print each job of a plan, what all can cost and what is likely not wanted.
+    """Print each job of a plan, the cost of all, and advice.
 
-    Raises RequestError where the team's budget does not allow it.
+    Raises RequestError if the team's budget does not allow it.
     """
     from hackathon.cli.budget import admit
     from hackathon.cli.show import echo_advice, request_line
@@ -35,9 +35,9 @@ def show_plan(plan: "Plan") -> None:
 
 
 def confirm(planned: "Plan", yes: bool, question: str) -> None:
-    """Say what will be submitted and what it can cost; ask where that is more than this machine's time.
+    """Print what will be submitted and its cost; ask if it uses more than this machine's time.
 
-    Raises RequestError where nobody can be asked, and click.Abort for a no.
+    Raises RequestError if there is no terminal to ask on, and click.Abort for a no.
     """
     import sys
 
@@ -59,13 +59,13 @@ def show_preflight(run: "RunDirectory") -> None:
 
 
 def show_warnings(source: object) -> None:
-    """Print what a snapshot left out."""
+    """Print the files that a snapshot left out."""
     for text in getattr(source, "warnings", ()):
         click.echo(f"{message('cli.warning')}: {text}", err=True)
 
 
 def show_outcomes(outcomes: "Outcomes", total: int = 0) -> None:
-    """Print what was submitted, on stderr; raise the first failure, after which nothing further was begun."""
+    """Print the submitted runs, on stderr; raise the first error, after which no further run was submitted."""
     for outcome in outcomes:
         if outcome.job_id is not None:
             click.echo(f"{outcome.run.id}  {message('cli.job_is', job=outcome.job_id)}", err=True)
@@ -75,7 +75,7 @@ def show_outcomes(outcomes: "Outcomes", total: int = 0) -> None:
 
 
 def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, total: int = 1) -> None:
-    """Print job ids as they were given out, then raise the first failure, then wait when that was asked for."""
+    """Print job ids in the order of submission, then raise the first error, then wait if requested."""
     submitted = [outcome for outcome in outcomes if outcome.job_id is not None]
     if as_json and not waiting:
         rows = [
@@ -114,7 +114,7 @@ def finish(outcomes: "Outcomes", waiting: bool, as_json: bool, total: int = 1) -
 
 
 def show_stop(outcomes: "Outcomes", total: int) -> None:
-    """Print how many of the wanted runs were submitted, and which may be in the queue although nobody said so."""
+    """Print how many runs were submitted, and which may be in the queue without confirmation."""
     from hackathon.runs.submit import is_unclear
 
     done = sum(outcome.job_id is not None for outcome in outcomes)
@@ -146,7 +146,7 @@ def show_run(
     metric: str | None = None,
     more: "Mapping[str, Any] | None" = None,
 ) -> None:
-    """Print one run's final numbers and its check (in JSON also `more`); exit code 1 when it failed."""
+    """Print one run's final numbers and its check (in JSON also `more`); exit code 1 if it failed."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import RUN
@@ -197,7 +197,7 @@ def show_run(
             click.echo(message("suggest.from_project"))
         doubted = {(doubt.id, doubt.values.get("metric")) for doubt in result.doubts}
         for name, how in result.sure.items():
-            if (f"{how}-metric", name) in doubted:  # said above
+            if (f"{how}-metric", name) in doubted:  # printed above
                 continue
             click.echo(message(f"suggest.{how}", name=printable(name), processes=result.processes))
     if state.state == "SUCCEEDED" and result.value is None and metric is None:

@@ -1,4 +1,4 @@
-"""`hackathon slides`: a team's deck from its records, to be edited."""
+"""`hackathon slides`: create a team's slides from its records, for editing."""
 
 import os
 from pathlib import Path
@@ -54,7 +54,7 @@ def command(team: str | None, file: Path | None, force: bool, no_ask: bool) -> N
 
 
 def _event_folder(start: Path) -> Path:
-    """Return the folder of the event around a folder, else of the one that the board in HACKATHON_SHARED is of."""
+    """Return the folder of the event around a folder, else of the event of the board in HACKATHON_SHARED."""
     from hackathon.board.directory import find_people, find_shared, open_place
     from hackathon.config.load import find_event
 
@@ -72,7 +72,7 @@ def _event_folder(start: Path) -> Path:
 
 
 def _team(event: "Event", name: str | None) -> str:
-    """Return the team that was named, else the one that this account is a member of."""
+    """Return the named team, else the current account's."""
     from hackathon.web.report.slides import team_named
 
     names = ", ".join(candidate.name for candidate in event.teams) or "–"

@@ -1,4 +1,4 @@
-"""`hackathon top`: who needs help, in the terminal."""
+"""`hackathon top`: what needs attention, in the terminal."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
     from hackathon.web.attention.records import NowItem
 
 SETTLED, FIRST = 30.0, 10.0
-"""Seconds that a view which is printed once waits until schedulers answered and failures were diagnosed, and seconds
-that one which stays fresh waits for the first look."""
+"""Seconds to wait for schedulers and diagnoses before a single view; and for the first data of a live view."""
 SOON = 0.2
-"""Seconds between two looks while a view that is printed once waits, and until the end of one that stays fresh."""
+"""Seconds between two checks while a view that is printed once waits, and while a live view ends."""
 ENDS = (2, 15)
-"""Ctrl-C and a polite end from outside: SIGINT, SIGTERM."""
+"""Ctrl-C and a termination from outside: SIGINT, SIGTERM."""
 BAD, ASKED, DOUBTFUL, GOOD, QUIET, BOLD = "red", "cyan", "yellow", "green", "dim", "bold"
 TONES = {"asked": ASKED, "failed": BAD, "lost": BAD}
 MARGIN = 24
-"""Columns of the kind and the age before the words of an item."""
+"""Columns of kind and age before an item's text."""
 
 Part = tuple[str, str]
 """A text and its style."""
@@ -58,7 +57,7 @@ def command(
 
     event_folder, projects = event_and_folders(folders)
     account = _account(check_team(event_folder, team), tutor)
-    gc.enable()  # it was turned off for commands that live for a moment
+    gc.enable()  # it was turned off for short commands
     from hackathon.index.watcher import Watcher
     from hackathon.web.attention.now import now_view
 
@@ -81,9 +80,9 @@ def command(
 
 
 def _account(event: "Event | None", tutor: str) -> str:
-    """Return the account of the tutor that is asked for by account or name; empty when nobody is.
+    """Return the account of the tutor with this account or name; empty without one.
 
-    Raises RequestError where no team has this tutor, or several have tutors of this name.
+    Raises RequestError if no team has this tutor, or several have tutors of this name.
     """
     if not tutor:
         return ""
@@ -105,7 +104,7 @@ def _account(event: "Event | None", tutor: str) -> str:
 
 
 def _watch(watch: "Watcher", interval: float, event_folder: Path | None, projects: list[Path], tutor: str) -> None:
-    """Show the view on the whole terminal and keep it fresh until Ctrl-C or a polite end from outside."""
+    """Show the view on the full terminal and update it until Ctrl-C or SIGTERM."""
     import signal
     import time
 
@@ -114,7 +113,7 @@ def _watch(watch: "Watcher", interval: float, event_folder: Path | None, project
 
     from hackathon.web.attention.now import now_view
 
-    # A handler that raises may do so while a lock is being taken, and nobody would give it back: it only notes.
+    # A handler that raises could interrupt the taking of a lock, which then stays taken; so it only sets a flag.
     ended: list[int] = []
     before = {code: signal.signal(code, lambda number, _: ended.append(number)) for code in ENDS}
     version = 0
@@ -147,7 +146,7 @@ def _title(watch: "Watcher", event_folder: Path | None, projects: list[Path]) ->
 
 
 def lines(view: "NowView", title: str) -> Iterator[list[Part]]:
-    """Yield the view as lines of styled texts; what others wrote is in them without anything that steers a terminal."""
+    """Yield the view as lines of styled texts, in which other people's texts contain no control characters."""
     import time
 
     from hackathon.cli.show import printable

@@ -1,4 +1,4 @@
-"""`hackathon ask`: call a tutor, with the last diagnosis and where to look."""
+"""`hackathon ask`: ask a tutor for help, with the last diagnosis and the paths to look at."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

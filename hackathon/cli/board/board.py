@@ -1,4 +1,4 @@
-"""`hackathon board`: problems and what solved them, shared by all teams of an event."""
+"""`hackathon board`: problems and their solutions, shared by all teams of an event."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def _listed(words: tuple[str, ...], part: str, rule: str, unsolved: bool, shared
     from hackathon.board.board import search
 
     board = board_at(shared, quiet=as_json)
-    # requests for help are found by their words too; the list of problems leaves them to `hackathon ask list`
+    # a search includes requests for help; the plain list leaves them to `hackathon ask list`
     posts = search(board.posts if words else board.of("post"), words, part=part, rule=rule, unsolved=unsolved)
     if as_json:
         echo_board({"posts": [post.to_json() for post in posts]}, board)
@@ -150,7 +150,7 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
     event = trusted_event(Path.cwd())
     people = People(event.record if event else None)
     path = find_shared(folder, os.environ, Path.cwd())
-    # a folder that the organiser's file names is made with the organiser's rights, also by root
+    # a folder named in the organiser's file is created with the organiser's rights, even by root
     with acting_as(owner_of(event.folder) if event is not None and folder is None else 0):
         directory, commands = make_place(path, mode, people.known())
     if as_json:
@@ -170,7 +170,7 @@ def make_board(folder: Path | None, mode: str, as_json: bool) -> int:
 
 
 def solve(name: str, kind: str | None, text: str | None, shared: Path | None, as_json: bool) -> None:
-    """Mark a post or a request (`kind` ask; None: either) as solved, with words where there are some, and say so."""
+    """Mark a post or a request (`kind` ask; None: either) as solved, with an optional text, and print the result."""
     from hackathon.board.board import find_post, reply
 
     board = board_at(shared, quiet=True)
@@ -179,7 +179,7 @@ def solve(name: str, kind: str | None, text: str | None, shared: Path | None, as
 
 
 def said(identifier: str, key: str, as_json: bool) -> None:
-    """Say that an entry was written, and how it is called."""
+    """Print the id of a new entry."""
     from hackathon.board.board import SHORT
 
     if as_json:

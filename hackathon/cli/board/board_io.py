@@ -1,4 +1,4 @@
-"""What the commands that share texts have in common: where the board is, how texts are typed and shown."""
+"""Shared parts of the commands of the board: find the board, read texts, print posts."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ READ_AT_MOST = 1_000_000
 
 
 class DefaultGroup(LocalizedGroup):
-    """A noun whose first sub-verb may be left out: `hackathon board` lists, `hackathon ask TEXT` sends."""
+    """A noun with an optional first sub-verb: `hackathon board` lists, `hackathon ask TEXT` sends."""
 
     default = "list"
 
@@ -43,7 +43,7 @@ class DefaultGroup(LocalizedGroup):
         return super().parse_args(ctx, args)
 
     def _refuse_slip(self, ctx: click.Context, words: list[str]) -> None:
-        """Refuse a slip of a sub-verb, which would be taken for a text: `ask lits`."""
+        """Refuse a misspelt sub-verb, which would otherwise be read as a text: `ask lits`."""
         import difflib
 
         near = difflib.get_close_matches(words[0], self.commands, 1, 0.75) if words else []
@@ -60,7 +60,7 @@ def shared_options(function: Function) -> Function:
 
 
 def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
-    """Return the event's board; what is wrong with its directory or with files on it goes to stderr."""
+    """Return the event's board; problems of its directory or files are printed to stderr."""
     from hackathon.board.board import open_board
 
     board = open_board(shared)
@@ -80,7 +80,7 @@ def board_at(shared: Path | None, *, quiet: bool = False) -> "Board":
 
 
 def echo_board(value: dict[str, Any], board: "Board") -> None:
-    """Print JSON with what was passed over on a board and what is wrong with its directory."""
+    """Print JSON with the skipped files of a board and the problems of its directory."""
     passed = [
         {"file": entry.name, "user": board.people.account(entry.uid), "why": entry.why}
         | ({"count": entry.count} if entry.count > 1 else {})
@@ -91,9 +91,9 @@ def echo_board(value: dict[str, Any], board: "Board") -> None:
 
 
 def text_of(text: str | None, template: str = "", missing: str = "board.no_text") -> str:
-    """Return a text: as given, from stdin for `-`, else from the user's editor on a terminal.
+    """Return a text: the argument, from stdin for `-`, else from the user's editor on a terminal.
 
-    Raises RequestError (`missing`) when there is none and no terminal to ask on.
+    Raises RequestError (`missing`) if there is none and no terminal to ask on.
     """
     if text == "-":
         raw = sys.stdin.buffer.read(READ_AT_MOST + 1)
@@ -106,7 +106,7 @@ def text_of(text: str | None, template: str = "", missing: str = "board.no_text"
 
 
 def _edited(template: str) -> str:
-    """Return what the user writes in $VISUAL, $EDITOR or vi, without the lines of the template that begin with `#`."""
+    """Return the text from $VISUAL, $EDITOR or vi, without the template's lines that begin with `#`."""
     import shlex
     import subprocess
     import tempfile
@@ -124,7 +124,7 @@ def _edited(template: str) -> str:
 
 
 def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]":
-    """Return solved posts like a diagnosis's cause, or like the lines worth reading of a failure that no rule knows."""
+    """Return solved posts like a diagnosis's cause, or like the informative lines of a failure without a rule."""
     from hackathon.board.board import similar
     from hackathon.diagnosis.findings import Finding
 
@@ -137,7 +137,10 @@ def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]"
 
 
 def board_if_any() -> "Board | None":
-    """Return the event's board; None when there is none or it cannot be read: a diagnosis does not depend on it."""
+    """Return the event's board.
+
+    None if there is none or it cannot be read, because a diagnosis must not depend on it.
+    """
     from hackathon.board.board import open_board
     from hackathon.text.errors import HackathonError
 
@@ -158,7 +161,7 @@ def echo_similar(posts: "Sequence[Post]") -> None:
 
 
 def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
-    """Print posts as a table, the newest first."""
+    """Print posts as a table, newest first."""
     from hackathon.cli.show import echo_table
 
     heads = ("post", "age", "by", "part", "state", "title")
@@ -179,7 +182,7 @@ def echo_posts(posts: "Sequence[Post]", people: "People") -> None:
 
 
 def state_text(post: "Post", people: "People") -> str:
-    """Return a post's state in words; for a request that somebody took, with the name."""
+    """Return a post's state in words, with the tutor's name for a request that is taken."""
     if post.state == "taken" and post.taken:
         return message("board.state_taken_by", name=people.name(post.taken.user))
     return message(f"board.state_{post.state}")

@@ -1,4 +1,4 @@
-"""`hackathon notify`: tell a chat that runs ended or failed, that somebody asks for help, that a problem was solved."""
+"""`hackathon notify`: send notifications to a chat when runs end or fail, help is requested, or problems are solved."""
 
 import sys
 import time
@@ -142,7 +142,7 @@ def _address() -> tuple[str, float]:
 
 
 class _Watched:
-    """The folders of runs that a relay looks at: those named, this project's, or in an event's folder all teams'."""
+    """The folders of runs that a relay watches: the named ones, this project's, or in an event's folder all teams'."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:
         from hackathon.config.load import find_project
@@ -157,7 +157,7 @@ class _Watched:
         self._told: tuple[int, int] | None = None
 
     def look(self) -> list[Path]:
-        """Return them as they are now; says how many there are in an event, and again when that has changed."""
+        """Return the present folders; print their number in an event, and again after a change."""
         from hackathon.index.projects import find_projects
 
         if self._event is None:
@@ -180,7 +180,7 @@ def _runs(folders: list[Path]) -> "list[RunDirectory]":
 
 
 def _board(shared: Path | None) -> "Board | None":
-    """Return the event's board; None when there is none, or it cannot be read now, unless it was named."""
+    """Return the event's board; None if there is none, or if it cannot be read now and was not named."""
     from hackathon.board.board import open_board
 
     try:
@@ -194,7 +194,7 @@ def _board(shared: Path | None) -> "Board | None":
 
 
 def _show_payloads(folders: list[Path], board: "Board | None", kinds: tuple[str, ...], pages: str) -> None:
-    """Print what would be sent now, and send and remember nothing."""
+    """Print the messages that would be sent now, without sending or recording any."""
     from hackathon.notify.notify import messages_of
     from hackathon.notify.outbox import Sent, gather
     from hackathon.notify.webhook import folder, payload, read_address
@@ -211,7 +211,7 @@ def _show_payloads(folders: list[Path], board: "Board | None", kinds: tuple[str,
 
 
 def _say(passed: "Passed", as_json: bool) -> None:
-    """Say what one pass did."""
+    """Print the outcome of one pass."""
     if as_json:
         echo_json(passed.to_json())
         return

@@ -1,4 +1,4 @@
-"""`hackathon standup`: what each member says, as one page for the morning round."""
+"""`hackathon standup`: the members' reports, as one page for the daily status meeting."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ def _template() -> str:
 
 
 def parted(text: str) -> dict[str, str]:
-    """Return the sections of an edited template, in either language; what stands before the first is progress."""
+    """Return the sections of an edited template, in either language; text before the first heading is progress."""
     from hackathon.text.messages import LANGUAGES, speaking
 
     heads: dict[str, str] = {}

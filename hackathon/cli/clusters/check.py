@@ -1,4 +1,4 @@
-"""`hackathon clusters check`: whether a profile is right, and, on the machine itself, what its scheduler says."""
+"""`hackathon clusters check`: whether a profile is valid and, on the machine itself, agrees with its scheduler."""
 
 import difflib
 from collections.abc import Sequence
@@ -140,7 +140,7 @@ def _echo(cluster: "Cluster", compared: "Sequence[ComparedValue]", machine: "Mac
 
 
 def write_new(path: Path, text: str) -> None:
-    """Create a file that is not there yet. Raises RequestError where there is one."""
+    """Create a file. Raises RequestError if it exists."""
     from hackathon.config.trust import writable_folder
 
     try:

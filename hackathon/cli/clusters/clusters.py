@@ -1,4 +1,4 @@
-"""`hackathon clusters`: the machines that are known. `clusters NAME` with `--live` or `--measure` is an older form."""
+"""`hackathon clusters`: the machines with a profile. `clusters NAME` with `--live` or `--measure` is an older form."""
 
 import click
 
@@ -11,11 +11,11 @@ OF_A_JOB = frozenset(
     {"--nodes", "--processes-per-node", "--queue", "--group", "--reservation", "--walltime", "--launcher", "-p",
      "--parameter"}
 )  # fmt: skip
-"""Options of a measurement, which make no sense without one."""
+"""Options of a measurement, which are refused without one."""
 
 
 class ClustersNoun(LazyNoun):
-    """A noun whose sub-verb may be left out: it lists, with a name it shows, with `--measure` it measures."""
+    """A noun with an optional sub-verb: it lists; with a name it shows; with `--measure` it measures."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in (*self.verbs, *ctx.help_option_names):
@@ -23,7 +23,7 @@ class ClustersNoun(LazyNoun):
         return super().parse_args(ctx, args)
 
     def with_verb(self, words: list[str]) -> list[str]:
-        """Return the words behind the verb that they mean."""
+        """Return the words with the implied verb in front."""
         values = {index + 1 for index, word in enumerate(words) if word == "--lang"}
         with_name = any(not word.startswith("-") for index, word in enumerate(words) if index not in values)
         if "--measure" in words:

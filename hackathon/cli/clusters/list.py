@@ -1,4 +1,4 @@
-"""`hackathon clusters list`: the machines that have a profile."""
+"""`hackathon clusters list`: the machines with a profile."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`hackathon clusters measure`: communication by the recipe `allreduce` inside a node and between nodes, kept."""
+"""`hackathon clusters measure`: measure and store communication inside and between nodes (recipe `allreduce`)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 RECIPE = "allreduce"
 GPU_SIZE = "1GiB"
-"""The largest message where there are GPUs: what fills a laptop does not fill them."""
+"""The largest message on GPUs, which need larger messages than a laptop."""
 
 
 @named("measure", noun="clusters")
@@ -43,9 +43,9 @@ def command(
 
 
 def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -> None:
-    """Submit one job for each number of nodes, one after the other, wait, keep what succeeded and show it.
+    """Submit one job for each number of nodes, in turn, wait, store the successful results and print them.
 
-    Without `counts`: one node, and two where the cluster has them. Exit code 1 when a job failed.
+    Without `counts`: one node, and two if the cluster has them. Exit code 1 if a job failed.
     """
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import show_outcomes, show_plan, show_tail
@@ -55,7 +55,7 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
 
     sources = find_sources(RECIPE, replace(options, cluster=name), runs_folder().parent)
     planned = plan(sources, _requests(sources, counts), admit=show_plan)
-    # one after the other: two at once would measure each other's traffic
+    # in turn, because two jobs at once would measure each other's traffic
     outcomes = start_in_turn(planned, tags=("measure",))
     show_outcomes(outcomes, len(planned.jobs))
     runs = [outcome.run for outcome in outcomes]
@@ -77,7 +77,7 @@ def measure(name: str, counts: Sequence[int], options: Options, as_json: bool) -
 
 
 def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
-    """Return a request for each number of nodes; what nobody asked for and the queue does not give is left out."""
+    """Return a request for each number of nodes; a default number that the queue does not allow is left out."""
     from hackathon.jobs.resolve import resolve
 
     alone = sources.cluster.starter == "local"
@@ -85,7 +85,7 @@ def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
     for nodes in sorted(set(counts)) or ([1] if alone else [1, 2]):
         request = resolve(replace(sources, options=replace(sources.options, nodes=nodes)))
         if alone and not request.gpus_per_node and sources.options.processes_per_node is None:
-            # a core for each process would measure how they get in each other's way
+            # with a process on every core, the processes would slow each other down
             request = resolve(replace(sources, options=replace(sources.options, nodes=nodes, processes_per_node=2)))
         queue = sources.cluster.queues.get(request.queue or "")
         possible = queue is None or queue.min_nodes <= nodes <= (queue.nodes or nodes)
@@ -98,7 +98,7 @@ def _requests(sources: "Sources", counts: Sequence[int]) -> "list[Request]":
 
 
 def _with_sizes(request: "Request", sources: "Sources", nodes: int) -> "Request":
-    """Return the request for all operations, and large messages for GPUs, unless parameters say otherwise."""
+    """Return the request for all operations, with large messages on GPUs, unless parameters say otherwise."""
     from hackathon.jobs.resolve import resolve
 
     usual = {"operation": "all", **({"max_size": GPU_SIZE} if request.gpus_per_node else {})}
@@ -112,7 +112,7 @@ def _with_sizes(request: "Request", sources: "Sources", nodes: int) -> "Request"
 
 
 def show(entries: Sequence[dict[str, Any]]) -> None:
-    """Print what was measured, a line for each operation."""
+    """Print the measurements, a line for each operation."""
     from hackathon.cli.show import echo_table
     from hackathon.logs.values import number as value
     from hackathon.scaling.show import number

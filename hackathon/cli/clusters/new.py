@@ -1,4 +1,4 @@
-"""`hackathon clusters new`: a profile for a machine, from a few answers and from its scheduler."""
+"""`hackathon clusters new`: create a machine's profile from a few answers and from its scheduler."""
 
 import sys
 from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 NOT_KNOWN = "?"
-"""The answer of a person who does not know: the guess is written and marked."""
+"""The answer for an unknown value: the default is written and marked."""
 
 
 @named("new", noun="clusters")
@@ -75,7 +75,7 @@ def command(
 
 
 def _place(name: str) -> Path:
-    """Return where a new profile goes: to the project or event that this folder belongs to, else to the user's own."""
+    """Return the path of a new profile: in the project or event around this folder, else in the user's folder."""
     from hackathon.config.check import name_problem
     from hackathon.config.cluster import RESERVED_NAMES
     from hackathon.config.trust import folders_that_count
@@ -90,7 +90,7 @@ def _place(name: str) -> Path:
 
 
 def _scheduler(asking: bool) -> str:
-    """Return the scheduler of this machine, the likeliest one that has its commands here."""
+    """Return this machine's scheduler: the most likely one whose commands exist."""
     from hackathon.schedulers import registry
 
     likely = next(iter(registry.here()), None)
@@ -104,7 +104,7 @@ def _scheduler(asking: bool) -> str:
 
 
 def _machine(scheduler: str, dialect: dict[str, str]) -> "Machine | None":
-    """Return what the scheduler says, None with a warning where it does not answer: the profile says so then."""
+    """Return the scheduler's information; None, with a warning, if it does not answer, which the profile then notes."""
     from hackathon.cli.show import printable
     from hackathon.schedulers import comparison, registry
     from hackathon.schedulers.base import SchedulerError
@@ -148,7 +148,7 @@ def _answers(scheduler: str, settings: dict[str, Any], machine: "Machine | None"
 
 
 def _values(scheduler: str, key: str) -> str:
-    """Return the words that a key of the dialect may have."""
+    """Return the possible values of a key of the dialect."""
     from dataclasses import fields
     from typing import get_args
 

@@ -1,4 +1,4 @@
-"""`hackathon clusters show`: one machine, its queues and limits, where each value is from, and what was measured."""
+"""`hackathon clusters show`: one machine, its queues and limits, the source of each value, and its measurements."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -61,7 +61,7 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
 
 
 def echo_evidence(cluster: "Cluster", values: "Sequence[CitedValue]") -> None:
-    """Print each value with its sources and their dates, and what the sources are."""
+    """Print each value with its sources and their dates, and the list of sources."""
     from hackathon.cli.show import echo_table
     from hackathon.config.yaml_edit import inline
 

@@ -1,4 +1,4 @@
-"""`hackathon event check`: every problem of an event that can be seen before it begins."""
+"""`hackathon event check`: the problems of an event that are visible before it begins."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,7 +58,7 @@ def command(folder: Path | None, live: bool, as_json: bool) -> int:
 
 
 def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
-    """Print what teams posted with `hackathon ready`, and what is still to do."""
+    """Print the checklists that teams posted with `hackathon ready`, and their open points."""
     from hackathon.cli.show import echo_table, encodes, printable
     from hackathon.readiness.collected import MARKS, lacking, legend, table
 
@@ -72,7 +72,7 @@ def _echo_ready(ready: "dict[str, TeamReadiness]") -> None:
 
 
 def _echo_alike(troubles: "list[Trouble]") -> None:
-    """Print troubles of one kind, and what to do about them once where it is the same."""
+    """Print troubles of one kind, and their remedy only once if it is the same."""
     click.echo()
     for number, trouble in enumerate(troubles):
         level = click.style(message(f"event_check.level_{trouble.level}"), fg=COLORS[trouble.level])

@@ -1,4 +1,4 @@
-"""`hackathon event init`: an event's file and its directories, and what an administrator has to do."""
+"""`hackathon event init`: create an event's file and its directories, and list the administrator's commands."""
 
 import sys
 from pathlib import Path
@@ -89,7 +89,7 @@ def command(
 
 
 def _table(path: Path, event_file: Path) -> "ParticipantTable":
-    """Return the teams of a CSV; kinds of the event that is there already count too."""
+    """Return the teams of a CSV; kinds of an existing event are accepted too."""
     from hackathon.event.draft import checked
     from hackathon.event.files import read_text
     from hackathon.event.table import read_table
@@ -103,7 +103,7 @@ def _table(path: Path, event_file: Path) -> "ParticipantTable":
 
 
 def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None") -> "Draft":
-    """Return what the options say, with defaults for the rest."""
+    """Return a draft from the options, with defaults for missing ones."""
     from hackathon.event.draft import Draft
     from hackathon.schedulers.profiles import load_cluster
 
@@ -123,7 +123,7 @@ def _draft(folder: Path, values: dict[str, Any], table: "ParticipantTable | None
 
 
 def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
-    """Ask for what a hackathon.yaml begins with; every question has an answer ready."""
+    """Ask for the basic values of a hackathon.yaml; every question has a default."""
     import re
 
     from hackathon.config.check_event import date_of
@@ -168,7 +168,7 @@ def _asked(folder: Path, table: "ParticipantTable | None") -> "Draft":
 
 
 def _usual_queue(cluster: "Cluster") -> str:
-    """Return the queue that a cluster's profile names first; empty when it knows none."""
+    """Return the first queue of a cluster's profile; empty if it has none."""
     return cluster.queue or next(iter(cluster.queues), "")
 
 

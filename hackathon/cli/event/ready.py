@@ -1,4 +1,4 @@
-"""`hackathon ready`: before the event, a checklist of the team's project with evidence, posted for the organisers."""
+"""`hackathon ready`: a checklist of the team's project with evidence, posted for the organisers before the event."""
 
 import os
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def command(
 
 
 def _board(shared: Path | None, start: Path) -> "tuple[Board | None, str]":
-    """Return the event's board, or None and why it cannot be used. Raises HackathonError when it was named."""
+    """Return the event's board, or None and the reason. Raises HackathonError if a named board cannot be used."""
     from hackathon.board.board import open_board
     from hackathon.text.errors import HackathonError
 

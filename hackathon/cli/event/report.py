@@ -58,7 +58,7 @@ def command(folder: Path | None, directory: Path | None, title: str, force: bool
 
 
 def _languages(languages: list[str]) -> list[str]:
-    """Return the languages of the report: the one that this command was asked for, else those of the event."""
+    """Return the languages of the report: the one of --lang, else those of the event."""
     from click.core import ParameterSource
 
     context = click.get_current_context()

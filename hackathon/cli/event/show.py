@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hackathon.event.schedule import Day, Now, Slot
 
 WIDTH = 80
-"""Columns of a terminal that has not been made wider."""
+"""Columns of a terminal of the default width."""
 PLACE = click.Path(file_okay=False, path_type=Path, resolve_path=True)
 
 
@@ -49,9 +49,9 @@ def command(folder: Path | None, knows: str | None, as_json: bool) -> int:
 
 
 def event_folder(folder: Path | None) -> Path:
-    """Return the folder of an event: as given, else the one that the current folder is in.
+    """Return the folder of an event: the argument, else the event around the current folder.
 
-    Raises RequestError when there is none.
+    Raises RequestError if there is none.
     """
     from hackathon.config.load import EVENT_FILE, find_event
 
@@ -75,7 +75,7 @@ def _title(event: "Event") -> None:
 
 
 def _list(head: str, texts: list[str]) -> None:
-    """Print a list on one line, or one text a line where that would be too wide for a terminal."""
+    """Print a list on one line, or one text per line if that is too wide for a terminal."""
     line = f"{head}: {printable(message('event.list').join(texts))}"
     if width(line) <= WIDTH or len(texts) == 1:
         click.echo(line)
@@ -96,7 +96,7 @@ def _now(moment: "Now") -> None:
 
 
 def _not_now(event: "Event", moment: "Now") -> None:
-    """Say when the event begins, or that it is over."""
+    """Print when the event begins, or that it is over."""
     from hackathon.event.schedule import date_text
 
     click.echo()
@@ -192,7 +192,7 @@ def _tutors(event: "Event", tutors: "list[Tutor]") -> None:
 
 
 def _experts(event: "Event", word: str, as_json: bool) -> int:
-    """Show who knows about something; exit code 1 when nobody does."""
+    """Print the experts for a topic; exit code 1 if there are none."""
     from hackathon.event.participation import who_knows
 
     tutors = who_knows(event, word)

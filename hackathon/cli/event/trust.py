@@ -1,4 +1,4 @@
-"""`hackathon trust`: which events and projects of other accounts count."""
+"""`hackathon trust`: decide which events and projects of other accounts count."""
 
 import sys
 from pathlib import Path
@@ -44,9 +44,9 @@ def command(path: Path | None, listing: bool, remove: bool, ignore: bool, as_jso
 
 
 def ask(look: "Look") -> bool:
-    """Show an event of another account, ask whether it counts and write the answer down.
+    """Show an event of another account, ask whether it counts and record the answer.
 
-    Return False where nobody can be asked: standard input or standard error is no terminal.
+    Return False if standard input or standard error is not a terminal, so that no question is possible.
     """
     from hackathon.access.trust_record import IGNORE, TRUST, remember
     from hackathon.config.trust import about
@@ -61,14 +61,14 @@ def ask(look: "Look") -> bool:
 
 
 def _folder(path: Path) -> Path:
-    """Return the folder that is meant by a folder or by a file in it."""
+    """Return the folder of a path, which may be a folder or a file in it."""
     return path.parent if path.name in ("hackathon.yaml", "project.yaml") else path
 
 
 def _found(path: Path | None) -> "Look":
     """Return the event in a folder, else the project in it; without a folder the event around the current one.
 
-    Raises RequestError when there is none.
+    Raises RequestError if there is none.
     """
     from hackathon.access.ownership import look
     from hackathon.config.load import EVENT_FILE, PROJECT_FILE

@@ -50,7 +50,7 @@ def command(
 
 
 def _write(target: str, text: str) -> None:
-    """Write CSV to stdout, or to a file: with the mark at its beginning by which spreadsheets know UTF-8."""
+    """Write CSV to stdout, or to a file with a byte order mark, by which spreadsheets detect UTF-8."""
     if target == "-":
         click.echo(text.encode("utf-8", "replace"), nl=False)
         return
@@ -64,7 +64,7 @@ def _write(target: str, text: str) -> None:
 
 
 def _moment(option: str, text: str | None) -> float | None:
-    """Return a moment of this machine's zone; a date alone is its beginning, for `until` its end."""
+    """Return a moment in this machine's time zone; a date alone is its beginning, for `until` its end."""
     if text is None:
         return None
     import time

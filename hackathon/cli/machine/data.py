@@ -1,4 +1,4 @@
-"""`hackathon data`: what a program reads: fetched on a login node, checked, copied to the disks of nodes."""
+"""`hackathon data`: a program's input data: fetch them on a login node, check them, copy them to node-local disks."""
 
 import os
 import sys
@@ -95,7 +95,7 @@ command.add_command(stage)  # type: ignore[attr-defined]
 
 
 def _wanted(target: str | None, foreign: "Foreign") -> "tuple[list[Data], Path]":
-    """Return the data of a project or recipe, and the folder where they belong."""
+    """Return the data of a project or recipe, and their folder."""
     from hackathon.jobs.data import FOLDER
     from hackathon.jobs.resolve import wanted_data
     from hackathon.jobs.sources import gather
@@ -108,7 +108,7 @@ def _wanted(target: str | None, foreign: "Foreign") -> "tuple[list[Data], Path]"
 
 
 class _Progress:
-    """Writes how far a download is to stderr, twice a second on a terminal and every ten seconds elsewhere."""
+    """Writes the progress of a download to stderr, twice a second on a terminal and every ten seconds elsewhere."""
 
     def __init__(self, name: str) -> None:
         self._name = name

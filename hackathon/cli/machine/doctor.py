@@ -1,4 +1,4 @@
-"""`hackathon doctor`: what this account and machine are ready for, with evidence."""
+"""`hackathon doctor`: what this account and this machine can run, with evidence."""
 
 import os
 from pathlib import Path
@@ -69,7 +69,7 @@ def command(target: str | None, options: Options, with_job: bool, security: bool
 
 
 def _scripts(cluster: "Cluster", folder: Path) -> "list[DoctorFinding]":
-    """Look at the job scripts that somebody wrote by hand and put into the project's folder."""
+    """Check the hand-written job scripts in the project's folder."""
     from hackathon.programs.scripts.lint import scripts_in
     from hackathon.runs.doctor import WARNING, DoctorFinding
     from hackathon.schedulers.base import Scheduler
@@ -97,7 +97,7 @@ def _show(findings: "Sequence[DoctorFinding]") -> None:
 
 
 def _security(target: str | None, as_json: bool) -> None:
-    """Show what others could read or change of this account: nothing is asked of a scheduler."""
+    """Print what others could read or change of this account; no scheduler is asked."""
     from hackathon.config.load import find_event, load_event
     from hackathon.readiness.security import examine
     from hackathon.text.errors import HackathonError

@@ -1,4 +1,4 @@
-"""`hackathon env`: Python environments of recipes and projects, where offline compute nodes can use them."""
+"""`hackathon env`: Python environments of recipes and projects, usable on compute nodes without Internet access."""
 
 import os
 from pathlib import Path
@@ -100,7 +100,7 @@ def create(
 
 
 def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool, as_json: bool) -> None:
-    """Submit a job of one process that calls this command on a node."""
+    """Submit a job of one process that runs this command on a node."""
     from dataclasses import replace
 
     from hackathon.cli.budget import admit
@@ -114,7 +114,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
     if not cluster.internet_on_nodes:
         raise RequestError("environments.offline_nodes", cluster=cluster.name)
     target = str(sources.runs.parent if sources.project else sources.folder)
-    # `env`, for the job's own lines may change HACKATHON_ENVS; the launcher needs nothing that is not there yet
+    # `env` because the job's own lines may change HACKATHON_ENVS; the launcher needs no file that is created later
     argv = ("env", f"{FOLDER_VARIABLE}={envs}", *toolkit_command(), "env", "create", target)
 
     def builder(request: "Request") -> "Request":
@@ -125,7 +125,7 @@ def _on_compute(sources: "Sources", envs: Path, words: list[str], waiting: bool,
             framework=None,
             command=(*argv, "--cluster", cluster.name, *words),
             parameters={},
-            # pip needs no data: to copy them to the node's own disk would take long, and they need not be there yet
+            # pip needs no data, which may not exist yet and take long to copy to the node's own disk
             data=(),
             variables={name: value for name, value in request.variables.items() if name not in DATA_VARIABLES},
             launcher="local",

@@ -47,7 +47,7 @@ def command(target: str | None, options: Options, foreign: "Foreign", dry_run: b
     write_whole(script, text)
     if not shell.reads_rcfile:
         click.echo(message("cli.shell_source", file=script), err=True)
-    # Ctrl-C is for the scheduler's command, which asks or gives the job back; only a handler is not inherited by it
+    # Ctrl-C is for the scheduler's command, which returns the job; unlike SIG_IGN, a handler is not inherited by it
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         raise click.exceptions.Exit(subprocess.call(shell.argv))

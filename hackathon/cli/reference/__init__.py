@@ -1,6 +1,6 @@
-"""The lists of the reference that the program makes of itself: commands, keys of files, clusters, failure rules.
+"""Generate the lists of the reference: commands, keys of files, clusters, failure rules.
 
-Each follows the committed page of its name, `docs/reference/NAME.md`, which says what the list is.
+Each list follows the committed page with its name, `docs/reference/NAME.md`, which explains it.
 """
 
 import importlib
@@ -16,7 +16,7 @@ def made_list(name: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text in the letters of code, for a cell of a table."""
+    """Return a text as code, for a cell of a table."""
     return f"`{cell(text)}`"
 
 

@@ -1,4 +1,4 @@
-"""All clusters that are shipped, from their profiles. In English, as most of what the profiles say is."""
+"""All shipped clusters, from their profiles. In English, like most texts of the profiles."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from hackathon.text.units import format_size, format_walltime
 
 
 def listing() -> str:
-    """Return a section for each cluster; profiles of the user's own are no part of it."""
+    """Return a section for each cluster; the user's own profiles are not included."""
     clusters = [
         read_cluster(path.read_bytes(), path, path.stem, dialect_type)
         for path in sorted(shipped("templates", "clusters").glob("*.yaml"))

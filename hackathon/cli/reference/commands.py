@@ -1,4 +1,4 @@
-"""All commands with their usage, examples and options, as their `--help` has them."""
+"""All commands with usage, examples and options, from their `--help`."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def listing() -> str:
 
 
 def _section(group: click.Group, above: click.Context, name: str) -> Iterator[str]:
-    """Yield the section of a command, and below it those of its sub-verbs."""
+    """Yield the section of a command, followed by those of its sub-verbs."""
     command = group.get_command(above, name)
     assert command is not None, name
     context = click.Context(command, above, name)
@@ -54,6 +54,6 @@ def _described(context: click.Context) -> Iterator[str]:
 
 
 def _example(line: str) -> str:
-    """Return an example; what it does follows as a comment."""
+    """Return an example, followed by its explanation as a comment."""
     typed, gap, about = re.match(r"(.*?)(\s{3,}|\Z)(.*)", line).groups()  # type: ignore[union-attr]
     return f"{typed}{gap}# {about}" if about else typed

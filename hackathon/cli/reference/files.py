@@ -1,4 +1,4 @@
-"""All keys of the files that people write, from the records that read them. In English, as these records are."""
+"""All keys of the YAML files, from the records that read them. In English, like these records."""
 
 from hackathon.cli.reference import cell, code
 from hackathon.config.schema import RECORDS, field_reference
@@ -18,7 +18,7 @@ _EMPTY = frozenset({"null", '""', "{}", "[]"})
 
 
 def listing() -> str:
-    """Return a table of keys for each file; `hackathon schema cluster` also has the keys of plug-in schedulers."""
+    """Return a table of keys for each file; `hackathon schema cluster` also lists the keys of plug-in schedulers."""
     dialects = {name: record for name, record in dialect_types().items() if name in BUILT_IN}
     sections = []
     for name, (_, file) in RECORDS.items():

@@ -1,4 +1,4 @@
-"""All failure rules that are shipped, by part."""
+"""All shipped failure rules, by part."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from hackathon.text.paths import shipped
 
 
 def listing() -> str:
-    """Return the number of rules of each part, and a section for each; the user's own rules are no part of it."""
+    """Return the number of rules of each part, and a section for each; the user's own rules are not included."""
     rules = [rule for path in sorted(shipped("templates", "rules").glob("*.yaml")) for rule in load_rule_file(path)]
     by_part = {part: [rule for rule in rules if rule.part == part] for part in get_args(Part)}
     numbers = ", ".join(f"[`{part}`](#{part}) {len(listed)}" for part, listed in by_part.items() if listed)
@@ -43,5 +43,5 @@ def _section(rule: Rule) -> Iterator[str]:
 
 
 def _filled(text: str) -> str:
-    """Return a text of a rule as one line; what is filled in from the log or the run is in italics."""
+    """Return a text of a rule as one line; placeholders for text from the log or the run are in italics."""
     return re.sub(r"\{(\w+)\}", r"*\1*", " ".join(text.split())).replace("<", "\\<")

@@ -1,4 +1,4 @@
-"""`hackathon adopt`: take up a job that was submitted by hand."""
+"""`hackathon adopt`: track a job that was submitted by hand."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`hackathon cancel`: end jobs."""
+"""`hackathon cancel`: cancel jobs."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ def command(names: tuple[str, ...], yes: bool) -> None:
     worst = 0
     states = {state.run_id: state for state in status(runs)}
     for run in runs:
-        # of a whole study only what is still open is cancelled
+        # only the unfinished runs of a study are cancelled
         if several and states[run.id].state not in OPEN:
             continue
         try:
@@ -50,9 +50,9 @@ def command(names: tuple[str, ...], yes: bool) -> None:
 
 
 def _only_one() -> "RunDirectory":
-    """Return the one unfinished run here, if a person at a terminal says yes to it.
+    """Return the only unfinished run here, if a person at a terminal confirms it.
 
-    Raises RequestError that names the unfinished runs: which one is meant is not guessed.
+    Raises RequestError with the names of the unfinished runs.
     """
     from hackathon.cli.options import runs_folder
     from hackathon.runs.directory import find_runs
@@ -64,6 +64,7 @@ def _only_one() -> "RunDirectory":
     if not unfinished:
         raise RequestError("cli.cancel_nothing", folder=runs_folder())
     lines = "\n".join(f"  hackathon cancel {run.id[-8:]}    {run.id}  {state.state}" for run, state in unfinished)
+    # guessing which run is meant could cancel the wrong one
     if len(unfinished) > 1 or not sys.stdin.isatty():
         raise RequestError("cli.cancel_which", runs=lines)
     click.echo(lines, err=True)

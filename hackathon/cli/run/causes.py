@@ -1,4 +1,4 @@
-"""Why runs failed, as `status`, `results` and `scale` say it: the cause first, how the run ended behind it."""
+"""Why runs failed, for `status`, `results` and `scale`: the cause first, then the final state."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -9,19 +9,21 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 DIAGNOSED, DEAR_ONES = 20, 3
-"""Failed runs, the newest ones of those shown, whose cause is looked for when nobody has done so yet, and how many of
-them at a time may have written much, or cannot be remembered: these are looked at again next time."""
+"""Newest displayed failed runs that are diagnosed now if they have no cause yet; and how many of them may be slow.
+
+Slow are those with large logs, and those whose cause cannot be stored, so that it is looked for again each time.
+"""
 MUCH = 16 << 20
 """Bytes of logs and metrics."""
 
 
 def has_failed(state: "RunStatus") -> bool:
-    """Return whether a run failed by itself, so that there is a cause to look for."""
+    """Return whether a run failed by itself, so that it has a cause."""
     return not state.open and state.state not in ("SUCCEEDED", "CREATED") and state.cause != "preflight_failed"
 
 
 def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "dict[str, Finding]":
-    """Return run id → the cause of its failure, as it was found before; of the newest ones found now."""
+    """Return run id → the cause of its failure: a stored one, or for the newest runs a new diagnosis."""
     failed = [(run, state) for run, state in zip(runs, states, strict=True) if has_failed(state)]
     if not failed:
         return {}
@@ -34,7 +36,7 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
     for number, (run, state) in enumerate(sorted(failed, key=lambda pair: pair[0].id, reverse=True)):
         finding = kept(run)
         may = number < DIAGNOSED and state.state in ENDED and state.cause != "refused" and run.owned()
-        if left and may and not looked_at(run):  # what is kept, if anything, is in another language
+        if left and may and not looked_at(run):  # a stored cause, if any, is in another language
             from hackathon.cli.run.diagnose import cause_of
 
             finding = cause_of(run, state, rules) or finding
@@ -45,7 +47,7 @@ def causes(runs: "Sequence[RunDirectory]", states: "Sequence[RunStatus]") -> "di
 
 
 def cause_text(finding: "Finding | None", ended: str) -> str:
-    """Return the cause with its part in front of how a run `ended`; only that where no cause is known."""
+    """Return the cause with its part, followed by the final state `ended`; only the latter if no cause is known."""
     if finding is None:
         return ended
     from hackathon.diagnosis.show import cause_sentence

@@ -1,4 +1,4 @@
-"""`hackathon clean`: what can go, with sizes; asks first."""
+"""`hackathon clean`: delete files after listing them with their sizes and asking."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hackathon.runs.clean import Candidate
 
 KEPT_RUNS = 5
-"""Runs that are named whose outputs stay."""
+"""Runs with remaining outputs that are listed."""
 
 
 @named("clean")
@@ -58,7 +58,7 @@ def command(failed: bool, sources: bool, names: tuple[str, ...], yes: bool) -> N
 
 
 def _outputs(names: Sequence[str]) -> "list[Candidate]":
-    """Return what the programs of the named runs wrote, each run once."""
+    """Return the outputs of the named runs, each run once."""
     from hackathon.runs.clean import output_candidates
     from hackathon.runs.directory import RunDirectory, find_run
     from hackathon.runs.status import status
@@ -68,12 +68,12 @@ def _outputs(names: Sequence[str]) -> "list[Candidate]":
     for run in runs:
         if run.path.parent.resolve() != folder.resolve():
             raise RequestError("outputs.other_project", run=run.id, folder=folder)
-    status(runs, ask=False)  # one that has ended is sealed
+    status(runs, ask=False)  # an ended run is sealed by this
     return [candidate for run in runs for candidate in output_candidates(RunDirectory(folder / run.id))]
 
 
 def _show(going: "Sequence[Candidate]", project: Path) -> None:
-    """Print what would go, with sizes; below a run, what its program wrote."""
+    """Print the files to delete, with sizes; below a run, its outputs."""
     from hackathon.cli.show import echo_table
     from hackathon.runs.outputs.record import OutputLine, lines
 
@@ -92,7 +92,7 @@ def _show(going: "Sequence[Candidate]", project: Path) -> None:
 
 
 def _show_kept(going: "Sequence[Candidate]", project: Path) -> None:
-    """Say what programs wrote and is left alone."""
+    """Print the outputs that are not deleted."""
     from hackathon.runs.clean import kept_outputs
 
     outputs = kept_outputs(project, going)

@@ -1,4 +1,4 @@
-"""`hackathon diagnose`: what is wrong, and what to do about it."""
+"""`hackathon diagnose`: find the cause of a failure, and what to do about it."""
 
 import sys
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hackathon.runs.states import RunStatus
 
 MOST_RUNS = 10
-"""Failed runs of a study that are looked at, the newest first."""
+"""The most failed runs of a study that are diagnosed, newest first."""
 UNREAD = 5
-"""Files that a warning names."""
+"""Files that a warning lists."""
 
 
 @named("diagnose")
@@ -59,7 +59,7 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
     for number, diagnosis in enumerate(diagnoses):
         if number:
             click.echo()
-        echo_similar(solved_before(diagnosis, board))  # first: the cause stands last on a terminal
+        echo_similar(solved_before(diagnosis, board))  # first, because the cause is printed last on a terminal
         of = next((settings_text(run.settings) for run in runs if run.id == diagnosis.run), "")
         show(diagnosis, diagnosis.run[-8:] if diagnosis.run else " ".join(names), of)
         _point_at_stacks(diagnosis, next((run for run in runs if run.id == diagnosis.run), None))
@@ -68,10 +68,10 @@ def command(targets: tuple[str, ...], as_json: bool, bundle: str | None) -> None
 
 
 def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], list[str]]":
-    """Return the runs that targets name, and the files with what they are called; the newest run, or the study that it
-    belongs to, without targets.
+    """Return the runs that targets name, and the files with their display names.
 
-    A target is a path, else a study's id or a run's id or a part of it; `-` is what is piped in, kept in a file.
+    Without targets: the newest run, or its study. A target is a path, else a study's id or a run's id or a part of it;
+    `-` is standard input, stored in a file.
     """
     from hackathon.cli.run.logs import one_run
     from hackathon.diagnosis.sources import TEXT, runs_among
@@ -108,7 +108,7 @@ def chosen(targets: Sequence[str]) -> "tuple[list[RunDirectory], list[Path], lis
 
 
 def _is_there(path: Path) -> bool:
-    """Return whether something is there. Raises RequestError when this user may not look at it or into it."""
+    """Return whether a path exists. Raises RequestError if this user lacks the permission to see that or to read it."""
     from hackathon.text.errors import RequestError
 
     try:
@@ -119,7 +119,7 @@ def _is_there(path: Path) -> bool:
 
 
 def rule_folders(run: Path | None = None) -> list[Path]:
-    """Return the folders whose rules come before the user's and the shipped ones: the project's and the event's."""
+    """Return the folders whose rules precede the user's and the shipped ones: the project's and the event's."""
     from hackathon.config.trust import folders_that_count
 
     return folders_that_count(Path.cwd(), run)
@@ -135,10 +135,10 @@ def show(diagnosis: "Diagnosis", target: str, settings: str = "") -> None:
 
 
 def _point_at_stacks(diagnosis: "Diagnosis", run: "RunDirectory | None") -> None:
-    """Say how to see where the ranks of a run are, or were when it was ended, while nothing tells why it stands."""
+    """Print how to get the stacks of a run's ranks, at present or at its end, while no cause explains why it hangs."""
     if run is None or (diagnosis.root is not None and not diagnosis.root.rule.startswith("job-")):
         return
-    if Path(str(run.path)).parent.resolve() != runs_folder().resolve():  # `logs` finds runs of this project alone
+    if Path(str(run.path)).parent.resolve() != runs_folder().resolve():  # `logs` finds only runs of this project
         return
     from hackathon.diagnosis.hangs.stacks import stacks_of
 
@@ -149,9 +149,9 @@ def _point_at_stacks(diagnosis: "Diagnosis", run: "RunDirectory | None") -> None
 
 
 def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
-    """Print to stderr the cause of a run that failed, in short, or what is silently wrong with one that succeeded.
+    """Print to stderr a short cause of a failed run, or the silent errors of a successful one.
 
-    Whatever goes wrong here must not hide what the caller has to say about the run.
+    An error here must not hide the caller's own output about the run.
     """
     from hackathon.cli.show import printable
     from hackathon.diagnosis.show import cause_lines
@@ -168,7 +168,7 @@ def show_cause(run: "RunDirectory", state: "RunStatus") -> None:
 
 
 def cause_of(run: "RunDirectory", state: "RunStatus", cache: "HeldRules | None" = None) -> "Finding | None":
-    """Return the cause of a run's failure and keep it in its folder; a run that cannot be read has none.
+    """Return the cause of a run's failure and store it in its folder; None for an unreadable run.
 
     `cache`: rules of earlier runs.
     """
@@ -188,7 +188,7 @@ def cause_of(run: "RunDirectory", state: "RunStatus", cache: "HeldRules | None" 
 
 
 def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
-    """Warn on stderr of files that could not be read and rules that took too long: a cause may be missing."""
+    """Warn on stderr of unreadable files and slow rules, because a cause may be missing."""
     from hackathon.cli.show import printable
 
     for diagnosis in diagnoses:
@@ -209,7 +209,7 @@ def tell_slow(diagnoses: "Sequence[Diagnosis]") -> None:
 def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Rule]") -> "tuple[list[Diagnosis], int]":
     """Return the diagnoses of runs and how many failed runs were left out.
 
-    Of several runs: those that failed, and those that succeeded with something silently wrong.
+    Of several runs: those that failed, and those that succeeded with silent errors.
     """
     if not runs:
         return [], 0
@@ -237,7 +237,7 @@ def _diagnoses(runs: "Sequence[RunDirectory]", single: bool, rules: "Sequence[Ru
 
 
 def _refuse_bundle(bundle: str, count: int) -> None:
-    """Raise RequestError when no bundle can be made, before anything is read."""
+    """Raise RequestError if a bundle is impossible, before anything is read."""
     from hackathon.diagnosis.bundle import bundle_path
     from hackathon.text.errors import RequestError
 
@@ -249,7 +249,7 @@ def _refuse_bundle(bundle: str, count: int) -> None:
 def _make_bundle(
     bundle: str, runs: "Sequence[RunDirectory]", files: Sequence[Path], names: Sequence[str], diagnosis: "Diagnosis"
 ) -> None:
-    """Pack what a tutor needs, and say to stderr what is not in it."""
+    """Pack the files that a tutor needs, and print to stderr what is missing."""
     from hackathon.cli.show import printable
     from hackathon.diagnosis.bundle import bundle_files, bundle_path, bundle_run
     from hackathon.text.units import format_size
@@ -293,7 +293,7 @@ def _print_json(diagnoses: "Sequence[Diagnosis]", similar: list[dict[str, Any]])
 
 
 def _usable_rules() -> "Sequence[Rule]":
-    """Return the rules, and say which files of rules cannot be read: the diagnosis goes on without them."""
+    """Return the rules, and report unreadable rule files; the diagnosis continues without them."""
     from hackathon.cli.show import printable
     from hackathon.config.load import load_rules
 
@@ -305,7 +305,7 @@ def _usable_rules() -> "Sequence[Rule]":
 
 
 def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
-    """Warn on stderr of what was named and could not tell anything: nothing in it, or not readable."""
+    """Warn on stderr of named files that are empty or unreadable."""
     from hackathon.cli.show import printable
     from hackathon.diagnosis.sources import of_paths
     from hackathon.text.files import open_regular
@@ -327,7 +327,7 @@ def _tell_unread(files: Sequence[Path], names: Sequence[str]) -> None:
 
 
 def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
-    """Warn on stderr of logs of runs that this user may not read: the cause may stand in them."""
+    """Warn on stderr of logs that this user may not read, because they may contain the cause."""
     import os
 
     from hackathon.cli.run.logs import tell_refused
@@ -342,7 +342,7 @@ def _tell_closed(runs: "Sequence[RunDirectory]") -> None:
 
 
 def _spooled() -> Path:
-    """Return a file with what is piped in; it is removed when the program ends."""
+    """Return a file with the content of standard input; it is removed at exit."""
     import atexit
     import shutil
     import tempfile

@@ -1,4 +1,4 @@
-"""`hackathon fetch`: copies what a program wrote out of its run."""
+"""`hackathon fetch`: copy a program's outputs out of its run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def _complete_run(context: click.Context, parameter: click.Parameter, incomplete
 
 
 def _complete_pattern(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    """Return the recorded files of the run that begin with a text, named as the program named them."""
+    """Return the recorded files of the run that begin with a text, under the program's own names."""
     from hackathon.runs.directory import find_run
     from hackathon.runs.outputs.record import read_record
     from hackathon.runs.outputs.walk import SOURCE
@@ -63,7 +63,7 @@ def command(name: str, patterns: tuple[str, ...], folder: Path | None, force: bo
     selection = choose(outputs, patterns, target)
     refused: dict[str, str] = {}
     copies = list(selection.copies)
-    if folder is None and not run.owned():  # what begins with a dot may be somebody's settings: `.bashrc` in a home
+    if folder is None and not run.owned():  # a name with a dot may be a settings file: `.bashrc` in a home
         refused = {copy.output.path: message("outputs.hidden") for copy in copies if hidden(copy, target)}
         copies = [copy for copy in copies if copy.output.path not in refused]
     if not force:

@@ -1,4 +1,4 @@
-"""`hackathon logs`: what the ranks of a run printed."""
+"""`hackathon logs`: the output of a run's ranks."""
 
 import gc
 import time
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 REFUSED = 5
-"""Files of a run that are named because they are not read."""
+"""The most refused files of a run that are listed."""
 LAST = 50
-"""Lines of each log that are shown where nothing says which."""
+"""The default number of lines of each log."""
 AT_ONCE = 256
-"""Lines that go to the terminal with one write."""
+"""Lines that are written to the terminal at once."""
 
 
 class Ranks(click.ParamType[set[int]]):
@@ -101,7 +101,7 @@ def command(
 
 
 def tell_refused(run: "RunDirectory") -> None:
-    """Warn on stderr of files of a run that are there and are not read: what is looked for may stand in them."""
+    """Warn on stderr of files of a run that exist and are refused, because they may contain the searched lines."""
     refused = run.refused()
     for refusal in refused[:REFUSED]:
         text = message("access.refused", path=run.path / refusal.name, what=message(f"access.{refusal.reason}"))
@@ -173,14 +173,14 @@ def _merged(
     for portion in follow(run.path, ranks=ranks, starts=starts, stop=lambda: _over(run)):
         if not paths.issuperset(path for path, _ in portion):
             paths.update(path for path, _ in portion)
-            reader = LogReader(run.path)  # ranks that have begun meanwhile
+            reader = LogReader(run.path)  # ranks that have started meanwhile
         reader.now = time.time()
         fresh = (reader.line(path, text) for path, text in portion)
         _print(fold(_matching((line for line in fresh if ranks is None or line.rank in ranks), pattern)), reader)
 
 
 def _nothing_of(run: "RunDirectory", ranks: set[int] | None) -> str:
-    """Return why nothing of these ranks is shown."""
+    """Return why there is no output of these ranks."""
     from hackathon.logs.collapse import ranks_text
     from hackathon.logs.follow import log_files
     from hackathon.logs.metrics import rank_of
@@ -227,7 +227,10 @@ def _shown(group: "CollapsedLines", hosts: bool) -> str:
 
 
 def one_run(name: str | None) -> "RunDirectory":
-    """Return the run that a name means; without one the newest, or of its chain the segment that runs or ran last."""
+    """Return the run that a name means.
+
+    Without a name the newest, or of its chain the segment that runs or ran last.
+    """
     from hackathon.runs.chain import speaking
     from hackathon.runs.directory import find_run, find_runs
     from hackathon.runs.probe import newest

@@ -1,4 +1,4 @@
-"""How commands list what a program wrote: single files, folders with many as one line, with sizes."""
+"""Print the outputs of programs with sizes: single files, and folders with many files as one line."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hackathon.runs.outputs.walk import OutputFile, Outputs
 
 LINES = 20
-"""Lines that are shown of a list which is not asked for by itself."""
+"""Lines of a list that is not requested by itself."""
 
 
 def show_lines(files: "Sequence[OutputFile]", most: int | None = LINES) -> None:
@@ -31,7 +31,7 @@ def show_lines(files: "Sequence[OutputFile]", most: int | None = LINES) -> None:
 
 
 def show_outputs(run: "RunDirectory") -> None:
-    """Print what a run's program wrote and how to get it; nothing for a run without such files."""
+    """Print a run's outputs and how to copy them; nothing if there are none."""
     from hackathon.runs.outputs.record import outputs_of
 
     outputs = outputs_of(run)
@@ -48,7 +48,10 @@ def show_outputs(run: "RunDirectory") -> None:
 
 
 def elsewhere(run: "RunDirectory") -> str:
-    """Return where else the program of a run wrote: checkpoints of a chain, the live folder; empty for no other."""
+    """Return the other folders for a program's outputs: checkpoints of a chain, the live folder.
+
+    Empty if there are none.
+    """
     from hackathon.runs.chain import chain_of, segment_of
 
     segment = segment_of(run)
@@ -61,7 +64,7 @@ def elsewhere(run: "RunDirectory") -> str:
 
 
 def outputs_json(outputs: "Outputs") -> dict[str, Any]:
-    """Return what a program wrote as JSON values, folders with many files as one."""
+    """Return a program's outputs as JSON values, folders with many files as one."""
     from hackathon.runs.outputs.record import lines
 
     return {

@@ -1,4 +1,4 @@
-"""How `hackathon try` says what it understood: of each run, what to mend, and what a study would cost."""
+"""How `hackathon try` prints its results: the facts of each run, problems to solve, and the cost of a study."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from hackathon.rehearsal.verdict import RehearsalFinding
 
 OWN_WORDS = ("meter", "pattern", "words")
-"""Ways to tell a metric that have a text of their own; others are titles of formats."""
+"""Sources of a metric that have their own text; others are titles of formats."""
 WRITTEN = 5
-"""Files and folders that are named of what a run's program wrote."""
+"""Outputs of a run that are listed."""
 SHOWN = 120
-"""Letters of a log's line that are shown."""
+"""Characters of a log line that are displayed."""
 
 
 def show_rehearsal(
@@ -32,7 +32,7 @@ def show_rehearsal(
     findings: "Sequence[RehearsalFinding]",
     ready: bool,
 ) -> None:
-    """Print everything, the verdict last."""
+    """Print all results, the verdict last."""
     from hackathon.cli.program_findings import show_reports
     from hackathon.cli.show import printable
 
@@ -68,7 +68,7 @@ def show_json(
     findings: "Sequence[RehearsalFinding]",
     ready: bool,
 ) -> None:
-    """Print everything as JSON: the findings in the shape that checks share."""
+    """Print all results as JSON: the findings in the form that checks share."""
 
     from hackathon.cli.program_findings import as_json
 
@@ -90,7 +90,7 @@ def show_json(
 
 
 def _lines(rehearsal: "Understood") -> Iterator[str]:
-    """Yield what is known of one run, a line each."""
+    """Yield the facts of one run, a line each."""
     why = f" – {message(f'rehearsal.ended_{rehearsal.ended}')}" if rehearsal.ended else ""
     yield message(
         "rehearsal.run", processes=rehearsal.processes, run=rehearsal.run.id[-8:], state=rehearsal.state.state, why=why
@@ -153,7 +153,7 @@ def _batch(rehearsal: "Understood") -> str:
 
 
 def _show_suggestion(rehearsals: "Sequence[Understood]", findings: "Sequence[RehearsalFinding]") -> None:
-    """Print what to put into project.yaml where no throughput was read, or that no line could give one."""
+    """Print what to add to project.yaml if no throughput was read, or that no line contains one."""
     rules = {finding.rule for finding in findings} & {"no-throughput", "silent"}
     if not rules:
         return
@@ -162,7 +162,7 @@ def _show_suggestion(rehearsals: "Sequence[Understood]", findings: "Sequence[Reh
     from hackathon.text.errors import RequestError
 
     runs = [rehearsal.run for rehearsal in rehearsals if rehearsal.throughput is None]
-    click.echo()  # the finding above may be about something else
+    click.echo()  # the finding above may be about another problem
     try:
         show_suggestions(runs, runs[0].id, as_json=False)
     except RequestError as error:
@@ -170,7 +170,7 @@ def _show_suggestion(rehearsals: "Sequence[Understood]", findings: "Sequence[Reh
 
 
 def _study(sources: "Sources") -> "tuple[list[int], Plan] | None":
-    """Return the process counts of a first study with its plan: up to two nodes, as far as the cluster allows."""
+    """Return the process counts of a first study with its plan: up to two nodes, within the cluster's limits."""
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.resolve import points, resolve
     from hackathon.text.errors import HackathonError

@@ -1,4 +1,4 @@
-"""`hackathon rerun`: the recorded script and source once more, here or on another cluster, also from a crate."""
+"""`hackathon rerun`: submit the recorded script and source again, here or on another cluster, also from a crate."""
 
 import os
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def command(
     else:
         run = _find(name)
         admit_again(run.path, runs_folder().parent, foreign)
-        # without a word about what shall change it is the very script and the very program
+        # without changes on the command line, exactly the recorded script and program run
         plain = options == Options()
         if plain:
             outcomes = _as_it_was(run, note, tags, dry_run)
@@ -64,7 +64,7 @@ def command(
 
 
 def _find(name: str) -> "RunDirectory":
-    """Return a run of this project, else one of its event's that the index has. Raises RequestError."""
+    """Return a run of this project, else one of its event's from the index. Raises RequestError."""
     from hackathon.runs.directory import RunDirectory, find_run
 
     try:
@@ -160,7 +160,7 @@ def _submit(
     old: "Request", sources: Any, source: "Source", origin: dict[str, Any], words: tuple[str, Sequence[str]],
     remarks: list[str], path: str, dry_run: bool, as_json: bool, *, foreign: bool, yes: bool = False,
 ) -> "Outcomes | None":  # fmt: skip
-    """Show what changes, ask about what a stranger brings along, then submit the new run; None when it was not."""
+    """Show the changes, ask about content by other accounts, then submit the new run; None if it was not submitted."""
     from hackathon.cli.shown import show_plan
     from hackathon.jobs.plan import Plan
     from hackathon.jobs.resolve import PROJECT
@@ -207,7 +207,7 @@ def _submit(
 
 
 def _remarks(crate: "Crate") -> list[str]:
-    """Return what makes the rerun another one than the run was, as far as the crate tells."""
+    """Return the differences between the rerun and the run, as far as the crate records them."""
     import hackathon
 
     about = crate.about_source
@@ -241,7 +241,7 @@ def _software(crate: "Crate") -> str:
 
 
 def _brought(new: "Request") -> dict[str, Any]:
-    """Return what of a request comes from the crate and is run: command, shell lines, variables."""
+    """Return the parts of a request that come from the crate and are executed: command, shell lines, variables."""
     from hackathon.jobs.foreign_variables import plain_value
     from hackathon.jobs.surroundings import CRATE
 

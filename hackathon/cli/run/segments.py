@@ -1,4 +1,4 @@
-"""What commands say and do about chains of runs (`submit --segments`)."""
+"""How commands print and check chains of runs (`submit --segments`)."""
 
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,13 @@ def refuse_repeat(segments: int, repeat: int) -> None:
 
 
 def refuse_for_study(_context: click.Context, _option: click.Parameter, value: object) -> None:
-    """Raise RequestError when `scale` is asked for segments (a click callback)."""
+    """Raise RequestError if `scale` is called with segments (a click callback)."""
     if value is not None:
         raise RequestError("segments.not_for_studies")
 
 
 def place(run: "RunDirectory") -> str:
-    """Return `segment 2 of 3: nothing left to do`, empty for a run that is no segment."""
+    """Return `segment 2 of 3: nothing left to do`; empty for a run outside a chain."""
     from hackathon.runs.chain import segment_of
 
     segment = segment_of(run)
@@ -39,19 +39,20 @@ def place(run: "RunDirectory") -> str:
 
 
 def with_followers(runs: "Sequence[RunDirectory]") -> "list[RunDirectory]":
-    """Return the runs with all segments that come after them, last segments first: none may begin meanwhile."""
+    """Return the runs with all segments that follow them, last segments first."""
     from hackathon.runs.chain import chain_of
 
     segments: dict[str, RunDirectory] = {}
     for run in runs:
         following = chain_of(run)
+        # last first, so that no segment starts while the others are cancelled
         for segment in reversed(following[following.index(run) :]):
             segments.setdefault(segment.id, segment)
     return list(segments.values())
 
 
 def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bool]:
-    """Return how a chain stands, given its segments' states, in words, and whether it has failed."""
+    """Return the state of a chain in words, from its segments' states, and whether it has failed."""
     from hackathon.runs.chain import is_complete
 
     if is_complete(run):
@@ -62,7 +63,7 @@ def verdict(run: "RunDirectory", states: "Sequence[RunStatus]") -> tuple[str, bo
 
 
 def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = None, ask: bool = True) -> None:
-    """Print the latest numbers of a chain and how it stands; exit code 1 when it ended without being complete."""
+    """Print the latest numbers and the state of a chain; exit code 1 if it ended without being complete."""
     from hackathon.cli.shown import show_run
     from hackathon.runs.chain import chain_of, is_complete, speaking
     from hackathon.runs.status import status
@@ -75,7 +76,7 @@ def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = No
     state = next(state for state in states if state.run_id == last.id)
     try:
         show_run(last, state, form, metric, more)
-    except click.exceptions.Exit:  # a segment that its walltime ended did its part
+    except click.exceptions.Exit:  # a segment that reached its walltime did its part
         pass
     click.echo(f"{place(last)}: {words}", err=True)
     if failed:
@@ -83,7 +84,7 @@ def show_chain(run: "RunDirectory", form: str = "table", metric: str | None = No
 
 
 def show_curve(run: "RunDirectory", metric: str) -> None:
-    """Print a metric over the steps of a run's whole chain as CSV. Raises RequestError when there is none."""
+    """Print a metric over the steps of a run's complete chain as CSV. Raises RequestError if there is none."""
     from hackathon.logs.chained import joined_series
     from hackathon.runs.chain import chain_of
 
@@ -96,7 +97,7 @@ def show_curve(run: "RunDirectory", metric: str) -> None:
 
 
 def show_submitted(runs: "Sequence[RunDirectory]", outcomes: "Outcomes", waiting: bool, as_json: bool) -> None:
-    """Print what was submitted of a chain, or its numbers after waiting for them; exit code 1 if it is not complete."""
+    """Print the submitted segments of a chain, or its numbers after waiting; exit code 1 if it is not complete."""
     from hackathon.cli.run.diagnose import show_cause
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import finish, show_tail

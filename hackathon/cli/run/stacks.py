@@ -1,4 +1,4 @@
-"""`hackathon logs --stacks`: where the Python of each rank is, asked of a running job."""
+"""`hackathon logs --stacks`: get the Python stack of each rank of a running job."""
 
 import time
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 PATIENCE = 20.0
-"""Seconds in which running ranks answer: they look every five."""
+"""Seconds in which running ranks answer; they check for requests every five."""
 LOOK = 0.5
-"""Seconds between two looks at the answers."""
+"""Seconds between two checks for answers."""
 
 
 def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
@@ -49,7 +49,7 @@ def show_stacks(run: "RunDirectory", ranks: set[int] | None) -> None:
 
 
 def _short(path: str) -> str:
-    """Return a path as people know it: of a package or of the run's source without what is above."""
+    """Return a short path: of a package or of the run's source, without the folders above it."""
     for above in ("/site-packages/", "/dist-packages/", "/source/"):
         if above in path:
             return path.rpartition(above)[2]
@@ -64,7 +64,7 @@ def _equal(stacks: "list[Stack]") -> "list[list[Stack]]":
 
 
 def _asked(run: "RunDirectory", processes: int) -> Iterator[int]:
-    """Ask, wait for the answers, and yield the ranks that gave none."""
+    """Ask for stacks, wait for the answers, and yield the ranks without one."""
     import os
 
     from hackathon.runs.directory import file_mode

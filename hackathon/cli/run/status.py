@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 SHOWN_OUTPUTS = 3
-"""Runs that may be named for each to be shown with what its program wrote."""
+"""The most named runs that are printed with their outputs."""
 SHOWN_CAUSES = 3
-"""Failed runs whose cause is told when a wait is over."""
+"""Failed runs whose cause is printed after a wait."""
 
 
 @named("status")
@@ -95,14 +95,14 @@ def command(names: tuple[str, ...], everything: bool, no_ask: bool, waiting: boo
 def _with_outputs(
     names: tuple[str, ...], runs: "list[RunDirectory]", states: "list[RunStatus]"
 ) -> "list[RunDirectory]":
-    """Return the runs that are shown with what their programs wrote: those that ended, of a few that are named."""
+    """Return the runs that are printed with their outputs: those that ended, if a few are named."""
     if not names or len(runs) > SHOWN_OUTPUTS:
         return []
     return [run for run, state in zip(runs, states, strict=True) if not state.open]
 
 
 def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirectory"]:
-    """Return the runs that are named (a study names all of its own), else the newest ones."""
+    """Return the named runs (a study stands for all of its own), else the newest ones."""
     from hackathon.runs.directory import find_run, find_runs
     from hackathon.runs.study import find_study, runs_of
 
@@ -119,7 +119,7 @@ def chosen(names: tuple[str, ...], everything: bool = False) -> list["RunDirecto
 
 
 def _ended_by_try(run: "RunDirectory", state: "RunStatus") -> str:
-    """Return why `try` ended a run of its own, as its report says it; empty for all others."""
+    """Return why `try` ended its own run, as in its report; empty for all others."""
     from hackathon.runs.states import CANCELLED, TIMEOUT
 
     if state.state not in (CANCELLED, TIMEOUT) or not run.known().rehearsal:
@@ -149,7 +149,7 @@ def _age(seconds: float) -> str:
 
 
 def _why(run: "RunDirectory", state: "RunStatus", position: str, finding: "Finding | None") -> str:
-    new = not state.state.startswith(state.raw.upper())  # a scheduler's `R` says no more than RUNNING
+    new = not state.state.startswith(state.raw.upper())  # a scheduler's `R` adds nothing to RUNNING
     raw = f"[{state.raw}]" if new and not state.reason and state.open else ""
     by_try = _ended_by_try(run, state)
     if by_try not in ("", "silent"):

@@ -1,4 +1,4 @@
-"""`hackathon try`: a short run that says what was understood of a program, and what to mend before a study."""
+"""`hackathon try`: a short run that checks how a program is understood, and lists problems to solve before a study."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -71,7 +71,7 @@ def command(
 
 
 def in_debug_queue(sources: "Sources") -> "Sources":
-    """Return the sources with the cluster's queue for short tests, where it has one and none was asked for."""
+    """Return the sources with the cluster's queue for short tests, if it has one and the user chose none."""
     from hackathon.rehearsal.rehearsal import debug_queue
 
     queue = debug_queue(sources)
@@ -79,7 +79,7 @@ def in_debug_queue(sources: "Sources") -> "Sources":
 
 
 def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits") -> "Plan":
-    """Return the plan of the rehearsal's runs, each on as few nodes as it fits on, one walltime for all."""
+    """Return the plan of the rehearsal's runs, each on as few nodes as possible, with one walltime for all."""
     from hackathon.jobs.resolve import points, resolve
     from hackathon.rehearsal.rehearsal import shortened, usual_counts
     from hackathon.runs.campaign import plan
@@ -94,7 +94,7 @@ def _plan(sources: "Sources", counts: list[int] | None, limits: "RehearsalLimits
 
 
 def _run(planned: "Plan", limits: "RehearsalLimits", yes: bool) -> "tuple[list[RunDirectory], list[RunStatus]]":
-    """Return the rehearsal's runs with their final states: submitted now, or by a call that was cut off."""
+    """Return the rehearsal's runs with their final states: submitted now, or by an interrupted call."""
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import confirm, show_outcomes
     from hackathon.rehearsal.rehearsal import unfinished

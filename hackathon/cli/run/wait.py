@@ -1,4 +1,4 @@
-"""Wait until runs have ended, saying what changes."""
+"""Wait until runs have ended, and print changes of state."""
 
 import gc
 import sys
@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 Tick = Callable[[list["RunStatus"], list["RunDirectory"]], bool]
 SETTLING = 20.0
-"""Seconds that a failed run is given until the scheduler says why it failed."""
+"""Seconds to wait after a run failed until the scheduler reports why."""
 PAUSE = 1.0
-"""Seconds between two looks at the run directories; the scheduler itself is asked at most every 30 s."""
+"""Seconds between two checks of the run directories; the scheduler itself is asked at most every 30 s."""
 
 
 def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunStatus"]:
     """Return the final states of runs; changes of state go to stderr, on a terminal with one line of progress.
 
-    `tick` is called after every look with the states and the list of runs, to which it may add (a study submits further
-    points); while it returns True the wait goes on. On Ctrl-C the jobs go on; KeyboardInterrupt passes.
+    `tick` is called after every check with the states and the list of runs, to which it may add (a study submits
+    further points); while it returns True the wait continues. On Ctrl-C the jobs continue and KeyboardInterrupt is
+    raised.
     """
     from hackathon.runs.status import status
 
@@ -57,7 +58,7 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
             more = tick(states, watched) if tick is not None else False
             if not more and len(states) == len(watched) and all(_over(state, ended) for state in states):
                 _clear(live)
-                for run in watched:  # while the job ran, its files were looked for before they could be there
+                for run in watched:  # while the job ran, files were looked for that did not exist yet
                     run.files.appeared()
                 return status(watched)
             if live:
@@ -72,14 +73,14 @@ def wait(runs: Sequence["RunDirectory"], tick: Tick | None = None) -> list["RunS
 
 
 def is_final(state: "RunStatus") -> bool:
-    """Return whether nothing more is expected of a run without somebody doing something about it."""
+    """Return whether a run's state changes only by a user's action."""
     from hackathon.runs.states import ENDED
 
     return state.state in ENDED or state.state in ("UNCERTAIN", "CREATED", "LOST")
 
 
 def _over(state: "RunStatus", ended: dict[str, float]) -> bool:
-    """Return whether a run is final and its cause known, or not to be had in time."""
+    """Return whether a run is final and its cause known, or not available in time."""
     if not is_final(state):
         return False
     settled = state.settled or state.sealed or state.state == "SUCCEEDED"

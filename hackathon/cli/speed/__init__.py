@@ -1,1 +1,1 @@
-"""Commands that find where time goes, make one process faster, and look ahead: predictions and plans."""
+"""Commands that analyse step time, speed up one process, and look ahead: predictions and plans."""

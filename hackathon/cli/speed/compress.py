@@ -1,4 +1,4 @@
-"""`hackathon compress`: which precision of communication pays, measured beside uncompressed trainings."""
+"""`hackathon compress`: find out which precision of communication pays, compared with uncompressed trainings."""
 
 from typing import TYPE_CHECKING
 
@@ -66,7 +66,7 @@ def command(
 
 
 def _show(table: "HookTable", run: str, processes: int) -> None:
-    """Print the table and what to do with it."""
+    """Print the table and how to use it."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.jobs.settings import settings_text
     from hackathon.scaling.show import number

@@ -1,4 +1,4 @@
-"""`hackathon microbatch --layers`: which convolutions are faster in parts, measured, planned, and compared."""
+"""`hackathon microbatch --layers`: measure, plan and compare which convolutions are faster in parts."""
 
 import math
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def measure_layers(
     program: "SingleProcess", workspace: int | None, shared: bool, seconds: int, again: bool, yes: bool, as_json: bool
 ) -> "Mapping[str, Scalar]":
-    """Measure the kernels, plan, compare the plan with the program as it is, and show it; return what pays.
+    """Measure the kernels, plan, compare the plan with the unchanged program, and print it.
 
-    Raises RequestError where no kernels were measured, or no split fits into the workspace.
+    Return the settings that pay. Raises RequestError if no kernels were measured, or no split fits into the workspace.
     """
 
     from hackathon.text.errors import RequestError

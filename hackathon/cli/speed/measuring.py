@@ -1,4 +1,4 @@
-"""What the commands that measure a program in one job share: wait for the job, tell its failure, write what won."""
+"""Shared parts of the commands that measure a program in one job: wait, report a failure, write the best settings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +20,9 @@ def measured(
     measurement: "SpeedupMeasurement", again: bool, yes: bool, starts: int, parent: str | None = None,
     question: str = "speedup.confirm",
 ) -> "RunDirectory":  # fmt: skip
-    """Return the run of a measurement when it is over: one that did the same today, or a new one.
+    """Return the ended run of a measurement: an equal one from today, or a new one.
 
-    Exit code 1 with the cause where it failed.
+    Exit code 1 with the cause if it failed.
     """
     from hackathon.cli.run.diagnose import show_cause
     from hackathon.cli.run.wait import wait
@@ -47,7 +47,7 @@ def measured(
 
 
 def no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
-    """Return the error for a program that told no throughput as it is, with the end of its log where it failed."""
+    """Return the error for an unchanged program without a throughput, with the end of a failed one's log."""
     from hackathon.cli.show import printable
     from hackathon.logs.follow import tail
     from hackathon.text.errors import RequestError
@@ -61,7 +61,7 @@ def no_value(run: "RunDirectory", failed: str, metric: str) -> Exception:
 
 
 def apply_settings(program: "SingleProcess", settings: "Mapping[str, Scalar]", yes: bool) -> None:
-    """Write settings into project.yaml, after the change was shown and confirmed."""
+    """Write settings into project.yaml, after showing and confirming the change."""
     if not settings:
         click.echo(message("speedup.nothing_to_apply"), err=True)
         return
@@ -71,7 +71,7 @@ def apply_settings(program: "SingleProcess", settings: "Mapping[str, Scalar]", y
 def apply_to_project(
     sources: "Sources", settings: "Mapping[str, Scalar]", yes: bool, files: "Mapping[Path, str] | None" = None
 ) -> None:
-    """Write settings into project.yaml, and files beside it, after the change was shown and confirmed."""
+    """Write settings into project.yaml, and files beside it, after showing and confirming the change."""
     import difflib
     import sys
 

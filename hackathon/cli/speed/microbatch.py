@@ -1,4 +1,4 @@
-"""`hackathon microbatch`: the fastest micro-batches with which a batch fits into memory, measured."""
+"""`hackathon microbatch`: measure the fastest micro-batches with which a batch fits into memory."""
 
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ def _show_lines() -> None:
 
 
 def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
-    """Print the starts, the split, what was planned and what was measured."""
+    """Print the starts, the split, the plan and the measurements."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.scaling.show import number
     from hackathon.text.units import format_size
@@ -142,7 +142,7 @@ def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
     else:
         sizes = printable("+".join(map(str, batch_split.sizes)))
         click.echo(message("microbatch.split", batch=batch_split.batch, parts=batch_split.parts, sizes=sizes))
-    if not fewest and batch_split.fewest != batch_split.batch:  # else there is no smaller part
+    if not fewest and batch_split.fewest != batch_split.batch:  # otherwise there is no smaller part
         click.echo(_compared(batch_split))
     if batch_split.planned is not None and batch_split.measured:
         percent = f"{100 * (batch_split.measured - batch_split.planned) / batch_split.planned:+.1f}"
@@ -156,7 +156,7 @@ def _show(run: "RunDirectory", batch_split: "BatchSplit", fewest: bool) -> None:
 
 
 def _compared(batch_split: "BatchSplit") -> str:
-    """Return how the speed of the split to use compares with that of the fewest micro-batches."""
+    """Return how the speed of the split compares with that of the fewest micro-batches."""
     rates = {split.parts: split.rate for split in batch_split.speeds}
     if batch_split.parts not in rates or batch_split.fewest not in rates:
         return message("microbatch.no_speed")

@@ -1,4 +1,4 @@
-"""`hackathon plan`: how a model is cut over devices, and how far from the best plan that can be."""
+"""`hackathon plan`: how a model is divided among devices, and how far that is from the best plan."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What `hackathon plan` takes from a cluster, and what it writes into a project."""
+"""What `hackathon plan` reads from a cluster, and writes into a project."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,9 @@ RATES = ("bandwidth", "allreduce_bandwidth", "internode_bandwidth", "node_bandwi
 
 
 def devices_asked(cluster: str | None, file: Path | None, gpus: int | None, memory: int | None) -> "Devices":
-    """Return the devices of a file, or of a cluster; what a file says counts more than what is known of the cluster.
+    """Return the devices of a file, or of a cluster; the file has priority over the cluster.
 
-    Raises RequestError, which names what is not known and how to learn it.
+    Raises RequestError with the unknown values and how to measure them.
     """
     from hackathon.parallel.plan.devices import devices_of, read_devices
     from hackathon.parallel.plan.fields import read_object
@@ -43,7 +43,7 @@ def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, 
 
     cluster = profiles.load_cluster(name, folders_that_count(Path.cwd()))
     count = overrides.get("count") if gpus is None else gpus
-    number = count if isinstance(count, int) and count > 0 else None  # what is wrong in the file is refused later
+    number = count if isinstance(count, int) and count > 0 else None  # errors in the file are reported later
     hardware = cluster_devices(cluster, measured(cluster.name), number, machine.gpus())
     values = {**hardware.values, **overrides, **({"count": gpus} if gpus is not None else {})}
     lacking = {name: way for name, way in hardware.ways.items() if name not in values}
@@ -56,7 +56,7 @@ def _known(name: str, overrides: dict[str, Any], gpus: int | None) -> dict[str, 
 
 
 def _show(cluster: str, values: dict[str, Any], origins: dict[str, str], lacking: dict[str, str]) -> None:
-    """Say on standard error what is known, and from where."""
+    """Print on standard error the known values and their sources."""
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
@@ -94,6 +94,6 @@ def apply_plan(result: "PlanResult", text: str, cluster: str | None, yes: bool) 
         settings["job.processes_per_node"] = per_node
     path = sources.runs.parent / "plan.json"
     if sources.recipe is not None and "plan" in sources.recipe.parameters:
-        # the job runs in a copy of the program's folder; the plan travels with it only if that is the project
+        # the job runs in a copy of the program's folder, which contains the plan only if that folder is the project
         settings["parameters.plan"] = path.name if sources.folder == path.parent else str(path)
     apply_to_project(sources, settings, yes, {path: text})

@@ -1,4 +1,4 @@
-"""`hackathon plan model.py:build`: the graph of a user's model, and what it is planned for where no file says it."""
+"""`hackathon plan model.py:build`: the graph of a user's model, and defaults for the machine without a file."""
 
 import os
 from dataclasses import dataclass
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
     from hackathon.parallel.plan.request import PlanRequest, PlanResult
 
 ASSUMED_BANDWIDTH = 10_000_000_000
-"""Bytes per second between two devices where nobody says it: about a PCI Express 3.0 slot. The user is told."""
+"""The default bandwidth between two devices in bytes/s: about a PCI Express 3.0 slot. A message names it."""
 PER_DEVICE = (1, 2, 4)
-"""Micro-batches for each device tried without --micro-batches; with 4 a pipeline hardly waits (GPipe, 2019)."""
+"""Default numbers of micro-batches per device; with 4 a pipeline is nearly free of bubbles (GPipe, 2019)."""
 SECONDS = 20.0
-"""Seconds that measuring may take."""
+"""Seconds allowed for measuring."""
 SCREENING = 2.0
-"""Seconds of search for each number of micro-batches, where the last search has no limit."""
+"""Seconds of search for each number of micro-batches; the last search has no limit."""
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options that belong to `model.py:build` alone."""
+    """Options that apply only to `model.py:build`."""
 
     batch: int | None = None
-    """Samples of a step."""
+    """Samples per step."""
     bandwidth: int | None = None
-    """Bytes per second between two devices."""
+    """Bytes/s between two devices."""
     peak_tflops: float | None = None
     memory_bandwidth: int | None = None
-    """Bytes per second of the memory of a device."""
+    """Bytes/s of a device's memory."""
     again: bool = False
     trust: bool = False
     """Whether code of another account runs."""
 
     def given(self) -> str | None:
-        """Return the first of the options that is given, None without one."""
+        """Return the first of the options that is set, None if none is."""
         return next((f"--{name.replace('_', '-')}" for name, value in self.__dict__.items() if value), None)
 
 
@@ -50,10 +50,10 @@ def what_to_plan(
     model: str | None, options: ModelOptions, graph: Path | None, devices: Path | None, cluster: str | None,
     micro_batches: int | None, gpus: int | None, memory: int | None,
 ) -> tuple[list[tuple["Graph", int]], "Devices"]:  # fmt: skip
-    """Return (graph, number of micro-batches) of each plan that is to be made, and the devices.
+    """Return (graph, number of micro-batches) of each plan to make, and the devices.
 
-    There are several where the number of micro-batches is searched: each has its own size, and so its own graph.
-    Raises RequestError for options that lack something or contradict each other.
+    There are several if the number of micro-batches is searched, because each number has its own batch size and graph.
+    Raises RequestError for missing or contradictory options.
     """
     from hackathon.cli.speed.plan_machine import devices_asked
     from hackathon.parallel.plan.devices import devices_of
@@ -83,7 +83,10 @@ def what_to_plan(
 
 
 def micro_batches_of(count: int | None, batch: int | None, devices: int) -> list[int]:
-    """Return the numbers of micro-batches that plans are made for. Raises RequestError for one that does not divide."""
+    """Return the numbers of micro-batches to plan for.
+
+    Raises RequestError for a number that does not divide the batch.
+    """
     from hackathon.text.errors import RequestError
 
     if batch is None:
@@ -97,10 +100,10 @@ def micro_batches_of(count: int | None, batch: int | None, devices: int) -> list
 
 
 def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
-    """Return the plan of the shortest step; of those that do not fit the one with the smallest micro-batches.
+    """Return the plan with the shortest step; if none fits, the one with the smallest micro-batches.
 
-    Several requests differ in the number of micro-batches: each gets a share of the time, and the best one all of it.
-    What each of them reaches is said on standard error.
+    The requests differ in the number of micro-batches: each gets a share of the time, and the best one all of it. The
+    result of each is printed on standard error.
     """
     from dataclasses import replace
 
@@ -135,7 +138,7 @@ def best_of(requests: "Sequence[PlanRequest]") -> "PlanResult":
 def graphs_asked(
     model: str, counts: "Sequence[int]", cluster: str | None, settings: ModelOptions
 ) -> list[tuple["Graph", int]]:
-    """Return the graph of a model for each number of micro-batches, and say where its times are from.
+    """Return the graph of a model for each number of micro-batches, and print the source of its times.
 
     Raises RequestError.
     """
@@ -163,7 +166,7 @@ def graphs_asked(
 
 
 def _shared_folders(model: str) -> list[str]:
-    """Return the folders of the files that a recipe shares, for a model in its folder; empty for any other folder."""
+    """Return the folders of a recipe's shared files, for a model in its folder; empty for any other folder."""
     from hackathon.config.load import RECIPE_FILE, load_recipe, shared_files
 
     folder = Path(model.rpartition(":")[0]).resolve().parent
@@ -173,7 +176,7 @@ def _shared_folders(model: str) -> list[str]:
 
 
 def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> dict[str, Any] | None:
-    """Return the peaks of the device that is planned for: of the options, else of the cluster; None: measure here."""
+    """Return the peaks of the planned device: from the options, else from the cluster; None: measure here."""
     from hackathon.config.trust import folders_that_count
     from hackathon.schedulers import profiles
     from hackathon.text.errors import RequestError
@@ -196,7 +199,7 @@ def _peaks(cluster: str | None, tflops: float | None, bandwidth: int | None) -> 
 
 
 def _told(record: "Mapping[str, Any]", cached: bool, operators: int, micro_batches: int) -> "Iterator[str]":
-    """Yield what was captured, and what the times of operators are worth."""
+    """Yield lines about what was captured, and how reliable the operators' times are."""
     from hackathon.text.printable import printable
     from hackathon.text.units import format_size
 
@@ -235,7 +238,7 @@ def _rates(record: "Mapping[str, Any]") -> list[dict[str, Any]]:
 
 
 def devices_without_file(gpus: int | None, memory: int | None, bandwidth: int | None) -> dict[str, Any]:
-    """Return devices as the options alone say them; a bandwidth that nobody says is assumed, and that is said."""
+    """Return devices from the options alone; a missing bandwidth is assumed, and a message says so."""
     from hackathon.text.errors import RequestError
     from hackathon.text.units import format_size
 

@@ -1,4 +1,4 @@
-"""`hackathon predict`: how fast would it be at a size, or with a number of workers, that nobody measured?"""
+"""`hackathon predict`: the expected speed at an unmeasured size, or with an unmeasured number of workers."""
 
 import math
 from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Target(click.ParamType["RecordedCheck"]):
-    """METRIC:VALUE, or METRIC:<VALUE where less is better."""
+    """METRIC:VALUE, or METRIC:<VALUE if less is better."""
 
     name = "METRIC:VALUE"
 
@@ -113,7 +113,7 @@ def command(
 
 
 def _refuse(reason: str, options: dict[str, Any]) -> None:
-    """Raise RequestError when one of these options was given."""
+    """Raise RequestError if one of these options is set."""
     from hackathon.text.errors import RequestError
 
     for name, value in options.items():
@@ -122,7 +122,7 @@ def _refuse(reason: str, options: dict[str, Any]) -> None:
 
 
 def _asynchronous(source: str | None, workers: list[int] | None, target: float | None, *, as_json: bool) -> None:
-    """Print the statistics of asynchronous SGD with so many workers."""
+    """Print the statistics of asynchronous SGD with these numbers of workers."""
 
     from hackathon.cli.options import runs_folder
     from hackathon.prediction.asynchronous.outlook import MOST_WORKERS, predict
@@ -142,7 +142,7 @@ def _asynchronous(source: str | None, workers: list[int] | None, target: float |
 
 
 def _asked(per_node: int | None, values: dict[str, Any]) -> "SourceOptions":
-    """Return what the options say."""
+    """Return the source options from the command line."""
     from hackathon.prediction.goal import Wish
     from hackathon.prediction.sources import SourceOptions
 

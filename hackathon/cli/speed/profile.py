@@ -1,4 +1,4 @@
-"""`hackathon profile`: a few recorded steps of a program, and where their time goes; also from traces of others."""
+"""`hackathon profile`: record a few steps of a program and analyse their time; also from existing traces."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 RECORDING = ("skip", "steps", "memory", "seconds")
-"""Options that say what is recorded."""
+"""Options that control the recording."""
 
 
 @named("profile")
@@ -72,7 +72,7 @@ def command(
             raise RequestError("profile.from_and_command")
         if conflicts := [*_of_job(options), *typed(RECORDING)]:
             raise RequestError("profile.options_with_from", names=", ".join(conflicts))
-        # the shell makes several words of `--from traces/*.json`
+        # the shell expands `--from traces/*.json` to several words
         profile = read_profile([*files, *targets])
     else:
         if len(targets) > 1:
@@ -101,7 +101,7 @@ def _run(
     force: bool,
     foreign: "Foreign",
 ) -> "RunDirectory":
-    """Return the run whose traces are to be shown: one that has some, or one that is recorded now."""
+    """Return the run whose traces are displayed: one that has some, or one that is recorded now."""
     from hackathon.cli.program_findings import refuse_errors
     from hackathon.cli.run.try_ import in_debug_queue
     from hackathon.jobs.resolve import resolve
@@ -131,7 +131,7 @@ def _run(
 
 
 def _earlier(target: str | None) -> "RunDirectory | None":
-    """Return the run that a target names; None for a folder, a recipe, and a word that names no run."""
+    """Return the run that a target names; None for a folder, a recipe, or another word."""
     from hackathon.cli.options import runs_folder
     from hackathon.config.load import PROJECT_FILE, RECIPE_FILE
     from hackathon.runs.directory import find_run, list_ids
@@ -147,7 +147,7 @@ def _earlier(target: str | None) -> "RunDirectory | None":
 
 
 def _of_job(options: Options) -> list[str]:
-    """Return the options of a job that were given: what is shown, or recorded once more, stays as it was."""
+    """Return the job options that were set; they are refused, because an existing run's job does not change."""
     names = [field.name for field in fields(Options) if getattr(options, field.name) != getattr(Options(), field.name)]
     return ["-p" if name == "parameters" else "--" + name.replace("_", "-") for name in names]
 
@@ -164,7 +164,10 @@ def _is_recipe(name: str) -> bool:
 
 
 def _with_command(sources: "Sources", words: str) -> "Sources":
-    """Return the sources with another command in the place of the project's. Raises RequestError: a recipe has none."""
+    """Return the sources with another command in place of the project's.
+
+    Raises RequestError, because a recipe has none.
+    """
     if sources.project is None:
         raise RequestError("profile.command_of_recipe")
     project = replace(sources.project, command=words, recipe=None)
@@ -185,7 +188,7 @@ def _plan(sources: "Sources", limits: "RecordingLimits") -> "Plan":
 
 
 def _again(run: "RunDirectory", limits: "RecordingLimits", foreign: "Foreign") -> "tuple[Plan, Source]":
-    """Return the plan of a run's job once more, recorded, and the program that the run had."""
+    """Return the plan that repeats a run's job with recording, and the run's program."""
     from hackathon.jobs.places import admit_again
     from hackathon.jobs.sources import find_sources
     from hackathon.rehearsal.profile_run import recorded, unseen
@@ -207,9 +210,9 @@ def _again(run: "RunDirectory", limits: "RecordingLimits", foreign: "Foreign") -
 def _recorded(
     planned: "Plan", source: "Source", limits: "RecordingLimits", yes: bool, parent: str | None
 ) -> "RunDirectory":
-    """Return the run of a profile when it has ended: submitted now, or by a call that was cut off.
+    """Return the run of a profile when it has ended: submitted now, or by an interrupted call.
 
-    `parent`: the run that it records once more.
+    `parent`: the run that it repeats.
     """
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import confirm, show_outcomes
@@ -248,7 +251,7 @@ def _ended(states: "list[RunStatus]", runs: "list[RunDirectory]", limits: "Recor
 
 
 def _keep(run: "RunDirectory", profile: "Profile") -> None:
-    """Keep a profile with its run, for pages; in no run of somebody else."""
+    """Store a profile with its run, for pages; not in another account's run."""
     import os
 
     from hackathon.profiling.traces.stored import FACT, stored
@@ -261,7 +264,7 @@ def _keep(run: "RunDirectory", profile: "Profile") -> None:
 
 
 def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
-    """Return the peaks of a GPU as the profile of the run's cluster has them; None where there is no such profile."""
+    """Return the peaks of a GPU in the profile of the run's cluster; None without such a profile."""
     from hackathon.config.trust import folders_that_count
     from hackathon.profiling.traces.roofline import Peak, Peaks
     from hackathon.schedulers.profiles import load_cluster
@@ -276,7 +279,7 @@ def _declared_peaks(run: "RunDirectory") -> "Peaks | None":
 
 
 def _profile_of_run(run: "RunDirectory") -> "Profile":
-    """Return the profile of a run's traces. Raises HackathonError that says why it has none."""
+    """Return the profile of a run's traces. Raises HackathonError with the reason if there is none."""
     from hackathon.cli.shown import show_tail
     from hackathon.profiling.traces.recording import missing, recordings, trace_files
     from hackathon.profiling.traces.report import read_profile

@@ -1,4 +1,4 @@
-"""How `hackathon profile` says where the time of a step goes: in the terminal, as JSON, and as a page."""
+"""How `hackathon profile` presents the parts of a step's time: in the terminal, as JSON, and as a page."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from hackathon.runs.directory import RunDirectory
 
 NAME = 60
-"""Letters of an operator's name that are shown."""
+"""Characters of an operator's name that are displayed."""
 MOST_RANKS = 16
-"""Ranks whose shares are shown; of more ranks the mean is."""
+"""The most ranks whose shares are printed; for more ranks the mean is."""
 
 
 def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
-    """Print everything, the verdict last."""
+    """Print the profile, the verdict last."""
     from hackathon.cli.show import echo_table, printable
 
     for line in _head(profile, run):
@@ -73,7 +73,7 @@ def show_profile(profile: "Profile", run: "RunDirectory | None") -> None:
 
 
 def _show_roofline(profile: "Profile") -> None:
-    """Print how much of the device a step uses, and where its operators lie under the roof."""
+    """Print how much of the device a step uses, and the position of its operators under the roofline."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.profiling.traces.roof_sentences import operator_rows, roof_sentences
 
@@ -89,14 +89,17 @@ def _show_roofline(profile: "Profile") -> None:
 
 
 def show_json(profile: "Profile", run: "RunDirectory | None") -> None:
-    """Print everything as JSON."""
+    """Print the profile as JSON."""
 
     value = {**profile.to_json(), "run": run.id if run is not None else None}
     echo_json(value)
 
 
 def write_pages(profile: "Profile", file: Path, run: "RunDirectory | None") -> None:
-    """Write the report as a page in each language: FILE in the current one, `NAME.ja.html` or `NAME.en.html` beside."""
+    """Write the report as a page in each language.
+
+    FILE is in the current one, `NAME.ja.html` or `NAME.en.html` beside it.
+    """
     from hackathon.text.errors import RequestError
     from hackathon.text.files import write_whole
     from hackathon.text.messages import language
@@ -186,7 +189,7 @@ def _short(name: str) -> str:
 
 
 def _show_nsys(run: "RunDirectory | None") -> None:
-    """Print how Nsight Systems would record the same program, where it is installed."""
+    """Print how to record the same program with Nsight Systems, if it is installed."""
     import shlex
     import shutil
 

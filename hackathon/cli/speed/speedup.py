@@ -1,4 +1,4 @@
-"""`hackathon speedup`: what makes the program faster on one device, measured; or the largest batch that fits."""
+"""`hackathon speedup`: measure which options speed the program up on one device, or the largest batch that fits."""
 
 from typing import TYPE_CHECKING
 
@@ -67,7 +67,7 @@ def command(
 def _compared(
     program: "SingleProcess", tried: tuple[str, ...], seconds: int, rounds: int | None, again: bool, yes: bool
 ) -> "SpeedupResult":
-    """Return the table, of the options and of the winners together. Raises RequestError where nothing is measured."""
+    """Return the table of the options and of the best ones together. Raises RequestError if nothing is measured."""
     from hackathon.text.errors import RequestError
     from hackathon.tuning.intervals import pairs_needed
     from hackathon.tuning.options import Option, asked_for, options_for
@@ -80,7 +80,7 @@ def _compared(
     chosen = asked_for(tried, program.sources) if tried else available
     if not chosen:
         raise RequestError("speedup.nothing_to_try")
-    claims = len(chosen) + 1  # the winners together are one more row that could claim something by chance
+    claims = len(chosen) + 1  # the best ones together are one more row that could win by chance
     count = rounds or pairs_needed(claims)
     run = measured(program.comparison(chosen, count, seconds), again, yes, count * (1 + len(chosen)))
     compared = compare(read_slots(run), chosen, claims)
@@ -91,7 +91,7 @@ def _compared(
     if len(best) > 1:
         option: Option = together(best)
         click.echo(message("speedup.second", names=option.name), err=True)
-        # its cost was told and confirmed with the first job's
+        # the first job's confirmation included its cost
         second = measured(program.comparison([option], count, seconds), again, True, 2 * count, run.id)
         both = compare(read_slots(second), [option], claims)
     result = SpeedupResult(run.id, second.id if second else None, compared, both, tuple(left))

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def show_json(result: "SpeedupResult") -> None:
-    """Print everything as JSON."""
+    """Print the table as JSON."""
 
     echo_json(result.as_json())
 
 
 def show_table(result: "SpeedupResult") -> None:
-    """Print the table, what to do with it, and what was not tried."""
+    """Print the table, how to use it, and which options were not measured."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.tuning.sentences import baseline_sentences, option_cells, option_heads, result_sentences, untried
 
@@ -41,7 +41,7 @@ def show_table(result: "SpeedupResult") -> None:
 
 
 def show_largest(run: "RunDirectory", batch: "LargestBatch") -> None:
-    """Print the starts, the largest batch, the one to use, and what lowers memory."""
+    """Print the starts, the largest batch, the recommended one, and options that reduce memory."""
     from hackathon.cli.show import echo_table
     from hackathon.tuning.sentences import largest_sentences, probe_cells, probe_heads
 

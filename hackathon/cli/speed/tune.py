@@ -1,4 +1,4 @@
-"""`hackathon tune`: trials as jobs, proposed, watched and stopped early, until trials or tokens are used up."""
+"""`hackathon tune`: propose trials, run them as jobs and stop bad ones early, until trials or tokens are used up."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAMPLERS, STOPPERS = ("optuna", "random", "grid"), ("predict", "halving", "median", "none")
 MARGIN = 300
-"""Seconds of walltime beyond the objective's time: for the start of the program, and for values that come late."""
+"""Seconds of walltime beyond the objective's time, for the start of the program and for late values."""
 
 KEPT = frozenset({
     "cluster", "queue", "group", "reservation", "nodes", "processes", "processes_per_node", "threads", "walltime",
@@ -172,9 +172,9 @@ def _read(
 
 
 def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":
-    """Return the sources with a walltime that the objective's time fits in, unless one was asked for.
+    """Return the sources with a walltime that covers the objective's time, unless the user chose one.
 
-    Raises RequestError for one that was asked for and is shorter.
+    Raises RequestError if the chosen one is shorter.
     """
     import math
     from dataclasses import replace
@@ -204,9 +204,9 @@ def _with_walltime(sources: "Sources", objective: "Objective") -> "Sources":
 
 
 def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]":
-    """Return the plan whose one job is the first trial, repeated as often as all trials can cost at most.
+    """Return the plan whose one job is the first trial, repeated for the highest cost of all trials.
 
-    Raises RequestError where nothing can be proposed, or the cluster's profile says nothing of tokens.
+    Raises RequestError if no trial can be proposed, or if the cluster's profile has no token rates.
     """
     from dataclasses import replace
 
@@ -236,7 +236,7 @@ def _planned(sources: "Sources", plan: "TuningPlan") -> "tuple[Plan, TuningPlan]
 
 
 def _check_compared(plan: "TuningPlan") -> None:
-    """Raise RequestError for algorithms that are no choices of the space, or get too few trials to be told apart."""
+    """Raise RequestError for algorithms outside the space, or with too few trials to be distinguished."""
     from hackathon.text.errors import RequestError
     from hackathon.tuning.trials.algorithms import FIRST_LOOK
 
@@ -252,7 +252,7 @@ def _check_compared(plan: "TuningPlan") -> None:
 
 
 def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
-    """Return what is taken of former studies, and tell it."""
+    """Return the trials reused from former studies, and print them."""
     from hackathon.jobs.settings import settings_text
     from hackathon.text.printable import printable
     from hackathon.tuning.trials.former import former_studies, warm_start
@@ -272,7 +272,7 @@ def _warm_start(planned: "Plan", plan: "TuningPlan") -> "WarmStart":
 
 
 def _confirm(planned: "Plan", plan: "TuningPlan", yes: bool) -> None:
-    """Print what will be tried and what it can cost, and ask."""
+    """Print the plan of the trials and their cost, and ask."""
     from hackathon.cli.shown import confirm
     from hackathon.text.printable import printable
 
@@ -310,7 +310,7 @@ def _again(resume: str, target: str | None, changes: dict[str, int | float], for
 
 
 def _admit_rest(tuner: "Tuner") -> None:
-    """Hold what is left of a tuning against the team's budget. Raises RequestError where it is spent."""
+    """Check the rest of a tuning against the team's budget. Raises RequestError if it is spent."""
     from hackathon.cli.budget import admit
     from hackathon.jobs.cost import cost
     from hackathon.jobs.plan import Plan, PlannedJob
@@ -321,7 +321,7 @@ def _admit_rest(tuner: "Tuner") -> None:
     campaign, plan = tuner.campaign, tuner.plan
     request, sources = campaign.study.base_request(), campaign.sources
     trials = tuner.look(status(runs_of(campaign.study), ask=False))
-    submitted = [trial for trial in trials if trial.run is not None]  # a trial without a run is still to be submitted
+    submitted = [trial for trial in trials if trial.run is not None]  # a trial without a run is not submitted yet
     counts = [] if plan.trials is None else [plan.trials - len(submitted)]
     price = cost([request], sources.cluster).tokens
     if plan.tokens is not None and price:

@@ -1,4 +1,4 @@
-"""What `hackathon tune` prints: changes of trials while it goes on, the table, the best trial, and the one line."""
+"""How `hackathon tune` prints changes of trials, the table, the best trial, and the final line."""
 
 import gc
 import time
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from hackathon.tuning.trials.tuner import Tuner
 
 PAUSE = 1.0
-"""Seconds between two looks at the trials; the scheduler itself is asked at most every 30 s."""
+"""Seconds between two checks of the trials; the scheduler itself is asked at most every 30 s."""
 SHARE = 4.0
-"""A look that takes long is followed by a pause of so many times its length."""
+"""The pause after a slow check, as a multiple of its duration."""
 ELSEWHERE = frozenset({"runs.submitted_already", "runs.submitting_now", "runs.uncertain"})
-"""Errors of a submission that another tuner of the same study made at this moment."""
+"""Errors of a submission that another tuner of the same study is making at this moment."""
 AGAIN = 15.0
-"""Seconds until a scheduler that did not answer is tried again."""
+"""Seconds until a scheduler that did not answer is asked again."""
 
 
 def watch(tuner: "Tuner") -> "list[Trial]":
-    """Keep the trials going until none is left, and return them; changes go to stderr.
+    """Run the trials until none is left, and return them; changes go to stderr.
 
-    On Ctrl-C the jobs go on, and KeyboardInterrupt passes. Raises HackathonError.
+    On Ctrl-C the jobs continue, and KeyboardInterrupt is raised. Raises HackathonError.
     """
     from hackathon.cli.budget import event_line
     from hackathon.runs.status import status
@@ -94,7 +94,7 @@ def show_json(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None
 
 
 def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> None:
-    """Print the trials, the best one first, and the line that says what it took."""
+    """Print the trials, the best one first, and a line with their cost."""
     from hackathon.cli.show import echo_table, printable
     from hackathon.tuning.trials.result import best_line, comparison_line, summary, table
 
@@ -107,7 +107,10 @@ def show_table(study: str, plan: "TuningPlan", trials: "Sequence[Trial]") -> Non
 
 
 def show_study(study: "Study", form: str, *, ask: bool = True) -> None:
-    """Print a tuning study as it is now: for `hackathon results`. Raises RequestError; exit code 1 without a result."""
+    """Print the present state of a tuning study, for `hackathon results`.
+
+    Raises RequestError; exit code 1 without a result.
+    """
     from hackathon.runs.status import status
     from hackathon.runs.study import runs_of
     from hackathon.tuning.trials.ledger import plan_of, read_trials

@@ -1,4 +1,4 @@
-"""`hackathon results --advice`: what to try, with the expected gain, the command to type, and what confirms it."""
+"""`hackathon results --advice`: what to try, with the expected gain, the command, and how to confirm it."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.runs.study import Study
 
 REPEAT = 3
-"""Repeats with which the noise is known well enough."""
+"""Repeats that are enough to estimate the noise."""
 
 
 def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attempt], bool]]", as_json: bool) -> None:
@@ -57,12 +57,12 @@ def show_advice(name: str, points: "Sequence[tuple[RunDirectory, int, list[Attem
 
 
 def advice_of_run(run: "RunDirectory", status: "RunStatus", as_json: bool) -> None:
-    """Print what to try after one run. Raises RequestError where it has not succeeded."""
+    """Print what to try after one run. Raises RequestError if it has not succeeded."""
     _show(run.id, [([run], {}, None)] if status.state == "SUCCEEDED" else [], as_json)
 
 
 def advice_of_study(study: "Study", states: "list[RunStatus]", as_json: bool) -> None:
-    """Print what to try at each point of a study. Raises RequestError where none has succeeded."""
+    """Print what to try at each point of a study. Raises RequestError if none has succeeded."""
     from hackathon.diagnosis.doubts import judge
     from hackathon.runs.directory import RunDirectory
     from hackathon.scaling.collect import study_results
@@ -114,12 +114,12 @@ def _point_json(run: "RunDirectory", processes: int, attempts: "list[Attempt]", 
 
 
 def confirm_command(run: "RunDirectory") -> str:
-    """Return the command that says whether it came true; the runs to come have no names yet."""
+    """Return the command that confirms the gain; it has placeholders for runs that do not exist yet."""
     return shlex.join(["hackathon", "compare", run.id[-8:], message("gains.new_run")])
 
 
 def command_for(run: "RunDirectory", attempt: "Attempt") -> str | None:
-    """Return the command that repeats a run with what is to be tried; None where no parameter does it."""
+    """Return the command that repeats a run with the proposed change; None if no parameter makes it."""
     if not attempt.settings or attempt.environment:
         return None
     record = run.known()
@@ -133,7 +133,7 @@ def command_for(run: "RunDirectory", attempt: "Attempt") -> str | None:
 
 
 def _options(record: "RunRecord") -> list[str]:
-    """Return the options with which a run was asked for, and its process count."""
+    """Return a run's command-line options, and its process count."""
     from hackathon.jobs.resolve import COMMAND_LINE
 
     words = []
@@ -145,7 +145,7 @@ def _options(record: "RunRecord") -> list[str]:
 
 
 def _asked(run: "RunDirectory") -> dict[str, Any]:
-    """Return the parameters that a run was given on the command line, or by its study."""
+    """Return the parameters that a run got from the command line, or from its study."""
     from hackathon.jobs.resolve import COMMAND_LINE
 
     record = run.known()

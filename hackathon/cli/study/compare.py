@@ -1,4 +1,4 @@
-"""`hackathon compare`: a new result beside an old one, with a verdict."""
+"""`hackathon compare`: compare two results, with a verdict."""
 
 import math
 from pathlib import Path
@@ -62,10 +62,7 @@ def _point_json(point: "ComparedPoint") -> dict[str, Any]:
 
 
 def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "list[Result]":
-    """Return the old side with what says how much its advice could gain, as it was known before the new side.
-
-    Of each point the first successful run has it: repeats tell the same, and all runs of the project are looked at.
-    """
+    """Return the old side with the gain that its advice could promise, from the data before the new side."""
     from dataclasses import replace
 
     from hackathon.jobs.settings import settings_text
@@ -78,6 +75,7 @@ def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "l
     results = []
     for result in old:
         point = result.processes, settings_text(result.settings)
+        # one run per point: repeats agree, and each reads all runs of the project
         if result.id in ids and result.state == "SUCCEEDED" and point not in points:
             points.add(point)
             evidence = evidence_of(RunDirectory(folder / result.id), before=first, shares=result.shares)
@@ -88,7 +86,7 @@ def _with_evidence(old: "list[Result]", new: "list[Result]", folder: Path) -> "l
 
 
 def _changes(old: "Result", new: "Result", folder: Path) -> "list[Change]":
-    """Return what differs between the runs of two results; nothing for a run of a crate."""
+    """Return the differences between the runs of two results; empty for a run of a crate."""
     from hackathon.runs.directory import RunDirectory, list_ids
     from hackathon.scaling.evidence import changes, program_digest
 
@@ -141,7 +139,7 @@ def _of_run(run: Path, state: str, metric: str) -> "Result":
 
 
 def _of_crate(crate: "Crate", metric: str) -> "Result":
-    """Return what a crate says of its run; numbers that are none are passed over."""
+    """Return the result of a run in a crate; values that are not numbers are ignored."""
     from hackathon.jobs.measured import DEFAULT_METRIC
     from hackathon.jobs.settings import settings_in
     from hackathon.logs.final import metric_unit, throughput
@@ -154,7 +152,7 @@ def _of_crate(crate: "Crate", metric: str) -> "Result":
     result, declared = crate.record(RESULT), mappings_of(crate.record("request.json").get("metrics"))
     metrics = {str(key): number(value) for key, value in mapping_of(result.get("metrics")).items()}
     values = {key: value for key, value in metrics.items() if value is not None}
-    # crates of older versions name the metric that was asked for, not the one that was told
+    # crates of older versions contain the requested metric, not the one that was read
     name = metric or throughput(text_of(result.get("metric")) or DEFAULT_METRIC, declared, values)
     return Result(
         crate.run,

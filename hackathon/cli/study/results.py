@@ -59,7 +59,7 @@ def command(
         run = None if study else find_run(name, folder)
     else:
         study, run = next(iter(find_studies(folder.parent)), None), newest(_measured(find_runs(folder)))
-        if run is not None and study is not None:  # the newest of both; a study's own run is that study
+        if run is not None and study is not None:  # the newest of both; a run of the study stands for the study
             run = None if run.study or run.created < study.record()["created"] else run
         if run is not None and study is not None and form == "table":
             click.echo(message("cli.newest_study", study=study.id[-8:]), err=True)
@@ -78,7 +78,7 @@ def command(
         runs = [run] if run is not None else runs_of(study) if study is not None else []
         show_suggestions(runs, runs[0].id if run is not None else study.id if study else "", as_json=form == "json")
     elif (run is not None or (study is not None and study.tuned)) and (
-        plot or baseline or (form in ("csv", "md") and curve is None)  # a curve is CSV anyway
+        plot or baseline or (form in ("csv", "md") and curve is None)  # a curve is always CSV
     ):
         raise RequestError("cli.of_scaling_study")
     elif run is not None and curve is not None:
@@ -120,7 +120,7 @@ def show_study(
     baseline: str | None = None,
     metric: str | None = None,
 ) -> None:
-    """Print a study's results and draw its plot; exit code 1 when a point failed."""
+    """Print a study's results and draw its plot; exit code 1 if a point failed."""
     from hackathon.diagnosis.doubts import judge
     from hackathon.jobs.measured import PROJECT
     from hackathon.prediction.results import with_predictions
@@ -156,7 +156,7 @@ def show_study(
 
 
 def _tell_causes(results: dict[str, Any], study: "Study", states: "list[RunStatus]") -> None:
-    """Put the cause of each failed run in front of how it ended."""
+    """Put the cause of each failed run in front of its final state."""
     from hackathon.cli.run.causes import cause_text, causes
     from hackathon.runs.study import runs_of
     from hackathon.scaling.table import points_of
@@ -171,12 +171,12 @@ def _tell_causes(results: dict[str, Any], study: "Study", states: "list[RunStatu
 
 
 def _measured(runs: "list[RunDirectory]") -> "list[RunDirectory]":
-    """Return the runs without those of rehearsals: these were ended early, and are no results."""
+    """Return the runs without those of rehearsals, which were ended early and are not results."""
     return [run for run in runs if not run.known().rehearsal]
 
 
 def _without_value(results: dict[str, Any]) -> bool:
-    """Return whether runs succeeded and none of them told the metric."""
+    """Return whether runs succeeded and none of them printed the metric."""
     from hackathon.runs.states import SUCCEEDED
     from hackathon.scaling.table import points_of
 
@@ -185,7 +185,7 @@ def _without_value(results: dict[str, Any]) -> bool:
 
 
 def _draw(results: dict[str, Any], path: Path) -> HackathonError | None:
-    """Draw after the table is out: a plot that cannot be drawn costs nothing but itself."""
+    """Draw the plot and return its error; the table is printed before, so that an error costs only the plot."""
     from hackathon.scaling.plot import plot_study
 
     try:

@@ -1,4 +1,4 @@
-"""`hackathon scale`: a scaling study, from the queue to the table."""
+"""`hackathon scale`: run a scaling study from submission to table."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hackathon.runs.status import RunStatus
 
 SHOWN_FAILURES = 2
-"""Failed points whose last log lines are shown: what breaks one point usually breaks all."""
+"""Failed points whose last log lines are printed, because one error usually breaks all points."""
 
 
 @named("scale")
@@ -104,7 +104,7 @@ def command(
 
 
 def _suggest_rehearsal(sources: "Sources") -> None:
-    """Say once that a rehearsal is short: where a project with a program of its own has no study and no rehearsal."""
+    """Suggest a rehearsal once, for a project with its own program and without a study or rehearsal."""
     from hackathon.runs.directory import find_runs
     from hackathon.runs.study import find_studies
 
@@ -117,7 +117,7 @@ def _suggest_rehearsal(sources: "Sources") -> None:
 def _resumed(
     name: str, target: str | None, options: Options, foreign: "Foreign", dry_run: bool
 ) -> "tuple[Campaign, Plan]":
-    """Return an earlier study and what is left of it, after holding that against the team's budget."""
+    """Return an earlier study and its remaining points, after checking those against the team's budget."""
     from hackathon.cli.budget import admit
     from hackathon.cli.options import runs_folder
     from hackathon.cli.show import cost_text
@@ -133,12 +133,12 @@ def _resumed(
     if remaining.jobs:
         (show_plan if dry_run else admit)(remaining)
     elif dry_run:
-        click.echo(cost_text(remaining.cost), err=True)  # nothing is left, and that is said
+        click.echo(cost_text(remaining.cost), err=True)  # nothing is left, which is printed
     return campaign, remaining
 
 
 def _show_json(planned: "Plan") -> None:
-    """Print the points that would be submitted, and what they can cost at most."""
+    """Print the points that would be submitted, and their highest cost."""
     from dataclasses import asdict
 
     points = [
@@ -155,7 +155,7 @@ def _show_json(planned: "Plan") -> None:
 
 
 def _go_on(campaign: "Campaign", max_queued: int | None, waiting: bool, as_json: bool) -> None:
-    """Submit what may be submitted now, wait if asked to, and show the table; exit code 1 when a point failed."""
+    """Submit what is allowed now, wait if requested, and print the table; exit code 1 if a point failed."""
     from hackathon.cli.run.diagnose import show_cause
     from hackathon.cli.run.wait import wait
     from hackathon.cli.shown import show_outcomes, show_tail, show_warnings

@@ -1,4 +1,4 @@
-"""`hackathon results --suggest` and `init --from-log`: the entry of `metrics:` for what a program printed."""
+"""`hackathon results --suggest` and `init --from-log`: propose an entry of `metrics:` for a program's output."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 3
-"""Runs in which lines are looked for before somebody is told that there are some: a study's runs print the same, and
-so do its ranks, of which the first and the last are looked at."""
+"""Runs that are searched before a message mentions matching lines.
+
+A study's runs print the same, and so do its ranks, of which the first and the last are read.
+"""
 
 
 def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool) -> None:
-    """Print what could be measured in the first of some runs whose logs have it; `name`: what was asked for.
+    """Print possible metrics of the first run whose logs contain some; `name`: the requested runs.
 
-    Raises RequestError where no run has any output, and where no line looks like a throughput or a time.
+    Raises RequestError if no run has any output, or if no line looks like a throughput or a time.
     """
     from hackathon.logs.final import final_numbers
 
@@ -36,7 +38,7 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
             continue
         try:
             numbers = final_numbers(run.path, run.record(), over=True).values
-        except RequestError:  # its pattern is none, which may be why somebody asks
+        except RequestError:  # its pattern is invalid, which may be the reason for the request
             numbers = {}
         if as_json:
             _echo_json(run.id, matches, _rate(numbers))
@@ -47,7 +49,7 @@ def show_suggestions(runs: "Sequence[RunDirectory]", name: str, *, as_json: bool
 
 
 def pointer(runs: "Sequence[RunDirectory]", name: str) -> str:
-    """Return where to see the lines that could be measured in runs without a value, or what to print if none could."""
+    """Return where to see measurable lines of runs without a value, or what to print if there are none."""
     if any(_found([*logs[:1], *logs[1:][-1:]]) for logs in map(_logs, runs[:LOOKED_AT])):
         return message("suggest.try", name=name)
     return message("suggest.no_line", hint=message("suggest.none_hint"))
@@ -74,7 +76,7 @@ def _found(logs: Sequence[Path]) -> "list[Suggestion]":
 
 
 def lines(source: str, suggestions: "Sequence[Suggestion]", numbers: Mapping[str, float]) -> list[str]:
-    """Return the block for project.yaml; what is read already (`numbers`) makes all of it comments."""
+    """Return the block for project.yaml; if metrics are read already (`numbers`), it consists of comments."""
     from hackathon.logs.final import metric_unit
     from hackathon.logs.suggest import block
 
@@ -90,9 +92,9 @@ def lines(source: str, suggestions: "Sequence[Suggestion]", numbers: Mapping[str
 
 
 def from_log(path: Path) -> list[str]:
-    """Return the block for project.yaml that reads what a file of a program's output shows.
+    """Return the block for project.yaml that reads the metrics in a file of a program's output.
 
-    Raises RequestError where no line looks like a throughput or a time.
+    Raises RequestError if no line looks like a throughput or a time.
     """
     from hackathon.logs.formats import read_formats
     from hackathon.logs.suggest import suggestions

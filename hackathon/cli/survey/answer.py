@@ -1,4 +1,4 @@
-"""`hackathon survey answer`: answer in the terminal, from one's own account."""
+"""`hackathon survey answer`: answer in the terminal, from the respondent's own account."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hackathon.survey.values import ValueProblem
 
 LONGEST_TOKEN = 200
-"""Letters that are read of a token."""
+"""Characters of a token that are read."""
 
 
 @named("answer", noun="survey")
@@ -63,16 +63,15 @@ def _box(shared: Path, name: str | None) -> "Box":
 
 
 def _token() -> str:
-    """Return the token that is typed, or the first line of stdin: everybody on the machine can read command lines.
-
-    Raises RequestError for one that cannot have been handed out, e.g. with a letter too few: nobody would hear of it.
-    """
+    """Return the token from the terminal, or the first line of stdin. Raises RequestError for an impossible token."""
     from hackathon.survey.tokens import TOKEN_LETTERS, plain_token
 
+    # there is no option for the token, because everybody on the machine can read command lines
     if sys.stdin.isatty() and sys.stderr.isatty():
         text = str(click.prompt(message("survey.token_ask"), err=True))
     else:
         text = sys.stdin.readline(LONGEST_TOKEN)
+    # an answer with a mistyped token would be dropped later without a message to its author
     if len(plain_token(text)) != TOKEN_LETTERS:
         raise RequestError("survey.token_unknown")
     return plain_token(text)
@@ -94,7 +93,7 @@ def _given(survey: "Survey", answers: Sequence[tuple[str, str]]) -> "dict[str, V
 
 
 def _asked(survey: "Survey") -> "dict[str, Value]":
-    """Ask every question, show what was answered, and return it once it is confirmed."""
+    """Ask every question, print the answers, and return them once they are confirmed."""
     _say(click.style(printable(localized(survey.title)), bold=True))
     if localized(survey.introduction):
         _say(printable(localized(survey.introduction), kept="\n"))
@@ -121,7 +120,7 @@ def _asked(survey: "Survey") -> "dict[str, Value]":
 
 
 def _ask(survey: "Survey", question: "Question", values: "dict[str, Value]") -> None:
-    """Ask one question until its answer fits; an empty answer leaves it out, or keeps the earlier one."""
+    """Ask one question until its answer is valid; an empty answer leaves it out, or keeps the earlier one."""
     from dataclasses import replace
 
     from hackathon.survey.values import read_values
@@ -158,7 +157,7 @@ def _about(question: "Question") -> list[str]:
 
 
 def _typed(question: "Question") -> list[str]:
-    """Return what was typed: a line, or for free words all lines up to an empty one."""
+    """Return the input: a line, or for free text all lines up to an empty one."""
     if question.kind != "text":
         text = str(click.prompt(">", default="", show_default=False, prompt_suffix=" ", err=True))
         return [text] if text.strip() else []
@@ -171,7 +170,7 @@ def _typed(question: "Question") -> list[str]:
 
 
 def _numbered(question: "Question", texts: list[str]) -> list[str]:
-    """Return options in the place of their numbers in the list; a value or label that is such a number goes first."""
+    """Return options in place of their numbers in the list; a value or label that is such a number has priority."""
     import unicodedata
 
     if not question.options or not texts:
@@ -186,7 +185,7 @@ def _numbered(question: "Question", texts: list[str]) -> list[str]:
 
 
 def _shown(question: "Question", values: "Mapping[str, Value]") -> str:
-    """Return an answer as it is shown before it is sent."""
+    """Return an answer as it is displayed before it is sent."""
     value = values.get(question.id)
     if value is None:
         return "–"

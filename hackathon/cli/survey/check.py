@@ -1,4 +1,4 @@
-"""`hackathon survey check`: what is wrong with a survey, and how many answered."""
+"""`hackathon survey check`: the problems of a survey, and the number of answers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +46,7 @@ def command(name: str | None, as_json: bool) -> None:
 
 
 def look_line(report: "SurveyCheck") -> str:
-    """Return how a survey stands, in one line."""
+    """Return the state of a survey in one line."""
     return message(
         "survey.look_line",
         name=report.name,

@@ -1,4 +1,4 @@
-"""`hackathon survey close`: nothing is accepted any more, and nothing tells who said what."""
+"""`hackathon survey close`: refuse further answers, and remove everything that links answers to people."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`hackathon survey import`: answers from CSV files of other programs, and from what the offline page saved."""
+"""`hackathon survey import`: import answers from CSV files of other programs, and from files of the offline page."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,10 +47,10 @@ def command(
 
 
 def _parted(words: tuple[Path, ...], name: str | None) -> tuple[tuple[Path, ...], str | None]:
-    """Return the files and the survey's name, which may stand before or behind them."""
+    """Return the files and the survey's name, which may come before or after them."""
     for at in (-1, 0):
         word = str(words[at])
-        # names of surveys hold no dots and slashes: a file that is missing is not taken for one
+        # names of surveys contain no dots and slashes, so that a missing file is not read as a name
         if name is None and len(words) > 1 and not set("./") & set(word) and not Path(word).is_file():
             name = word
             words = words[:-1] if at else words[1:]

@@ -1,4 +1,4 @@
-"""`hackathon survey new`: a questionnaire to begin with."""
+"""`hackathon survey new`: create a questionnaire from a template."""
 
 from pathlib import Path
 

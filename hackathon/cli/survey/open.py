@@ -1,4 +1,4 @@
-"""`hackathon survey open`: freeze the questionnaire, make the drop box, hand out tokens."""
+"""`hackathon survey open`: freeze the questionnaire, create the drop box, print tokens."""
 
 from pathlib import Path
 

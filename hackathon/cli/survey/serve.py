@@ -1,4 +1,4 @@
-"""`hackathon survey serve`: the form, for browsers and phones; or as a file that works without a network."""
+"""`hackathon survey serve`: serve the form for browsers and phones, or write it as a file that works offline."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hackathon.web.survey_form.server import PublicAddress
 
 PORT = 8017
-"""The same every time, so that tunnels and links hold when the form is served anew."""
+"""A fixed port, so that tunnels and links stay valid when the form is served again."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -76,7 +76,7 @@ def _serve(
     from hackathon.web.survey_form.app import SurveyApp
     from hackathon.web.survey_form.server import serve
 
-    gc.enable()  # it was turned off for commands that live for a moment
+    gc.enable()  # it was turned off for short commands
     new_tokens = collection.open(tokens) if tokens else []
     address, port = listener.getsockname()[:2]
     names, any_number = names_of(Endpoint(listener, address=address, port=port))
@@ -101,7 +101,7 @@ def _serve(
 
 
 def _tell(collection: "Collection", base: str, own: str, public: bool, bind: str) -> None:
-    """Print where the form is."""
+    """Print the address of the form."""
     from hackathon.cli.show import printable
     from hackathon.text.messages import localized
 
@@ -129,7 +129,7 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
             text = slips(collection.survey, localized(collection.event().title), tokens, base)
             _write(sheet, text, 0o600)
         except (HackathonError, OSError) as error:
-            # the tokens are made and nowhere else: they must not be lost with the file
+            # the new tokens exist only in this process, so a failure to write the file must not lose them
             reason = error if isinstance(error, HackathonError) else _unwritten(sheet, error)
             click.echo(f"{message('cli.warning')}: {reason}", err=True)
         else:
@@ -144,7 +144,7 @@ def _hand_out(collection: "Collection", tokens: Sequence[str], base: str, sheet:
 
 
 def _write_page(collection: "Collection", path: Path) -> None:
-    """Write the form as a file that works without a network."""
+    """Write the form as a file that works offline."""
     from hackathon.text.messages import localized
     from hackathon.web.survey_form.offline import offline_page
 

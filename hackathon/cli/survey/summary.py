@@ -1,4 +1,4 @@
-"""`hackathon survey summary`: what was answered, as it may be published."""
+"""`hackathon survey summary`: the results of a survey, as they may be published."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +74,7 @@ def _print_answers(collection: "Collection", to: Path | None) -> None:
 
 
 def _review(collection: "Collection") -> None:
-    """Write the free answers of a closed survey for review, and say so as long as nobody has reviewed them."""
+    """Write the free answers of a closed survey for review, and print a reminder until they are reviewed."""
     from hackathon.cli.show import printable
     from hackathon.survey.sentences import mentions
     from hackathon.survey.texts import TEXTS_FILE, names_of, read_texts, told, write_texts
@@ -99,13 +99,14 @@ def _review(collection: "Collection") -> None:
 
 
 def _only(summary: "SurveySummary", by: str) -> "SurveySummary":
-    """Return a summary with one breakdown only. It is worked out as ever: no choice of breakdowns tells more."""
+    """Return a summary with one breakdown only."""
     from dataclasses import replace
 
     breakdowns = tuple(breakdown for breakdown in summary.breakdowns if breakdown.question.id == by)
     if by not in summary.survey.breakdowns:
         available = ", ".join(summary.survey.breakdowns) or "–"
         raise RequestError("survey_summary.no_breakdown", name=summary.name, by=by, known=available)
+    # the breakdown was computed with all others, so that no choice of breakdowns reveals more
     return replace(summary, items=(), texts=(), breakdowns=breakdowns)
 
 
@@ -155,7 +156,7 @@ def _json(value: object) -> str:
 def _write(path: Path, text: str, form: str, private: bool) -> None:
     from hackathon.text.files import write_whole
 
-    # A spreadsheet takes a CSV file in UTF-8 for the system's code page unless it begins with the mark.
+    # Without a byte order mark a spreadsheet reads a UTF-8 CSV file in the system's code page.
     raw = text.encode("utf-8-sig" if form == "csv" else "utf-8", "replace")
     try:
         write_whole(path, raw, 0o600 if private else 0o644)
