@@ -1,1 +1,1 @@
-"""Floor 8: pages."""
+"""Pages: the dashboard, the published site, reports and slides, and the form of a survey."""

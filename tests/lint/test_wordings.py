@@ -64,7 +64,7 @@ SOURCE = ENGLISH | {
     r"\b(?:tells?|told|telling) of\b": "reports; names",
     r"\b[Ww]hat stands\b|\bstands? for what\b": "the text; the entry",
     r"\blikewise\b": "say it again for this one",
-    r"\b(?:in one go|once for all|the like|anew)\b": "at once; and similar ones; again",
+    r"\b(?:in one go|once for all(?! \w)|the like|anew)\b": "at once; and similar ones; again",
     r"\b(?:of|in) one's own\b|\b(?:none|no \w+) of ours\b": "custom; not the toolkit's",
     r"\b(?:no|none|not) such one\b|\bno whole\b": "is not a …; is incomplete",
     r"\bReturn what (?:is|are|was|were|stands)\b": "Return the …",
@@ -72,7 +72,6 @@ SOURCE = ENGLISH | {
 }
 """For docstrings and comments; the messages have some of these in another sense."""
 UNREAD = [
-    "web",
     "config",
     "diagnosis",
     "jobs",

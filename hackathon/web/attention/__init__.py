@@ -1,1 +1,1 @@
-"""Who needs help: matters that need somebody, by team and cause, with what is known about the team."""
+"""Matters that need attention, by team and cause, with background about the team."""

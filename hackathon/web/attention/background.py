@@ -1,4 +1,4 @@
-"""What a tutor should know of a team before going there: who tutors it, where it sits, what was said and failed."""
+"""Background for a tutor about a team: its tutors, its seat, earlier notes, earlier failures."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from hackathon.web.views.board import anchor_of, line
 from hackathon.web.views.trouble import age
 
 SAID = 600
-"""Letters of a tutor's words that are shown."""
+"""Characters of a tutor's note that are displayed."""
 PARTS, SIMILAR = 4, 3
-"""Parts of a team's history, and solved posts, that are shown."""
+"""Parts of a team's history, and solved posts, that are displayed."""
 
 
 class Background:
-    """Looks up what is known of teams, once for all matters of a page."""
+    """Looks up facts about teams, once for all matters of a page."""
 
     def __init__(self, source: Catalog, board: Board | None, people: People) -> None:
         self._now, self._board, self._people = source.now, board, people
@@ -44,23 +44,23 @@ class Background:
         return tuple(line(self._people.name(user)) for user in entry.tutors) if entry is not None else ()
 
     def seat(self, team: str) -> str:
-        """Return where a team sits, empty when the event does not say."""
+        """Return where a team sits; empty if the event has no seats."""
         entry = self._teams.get(team)
         return line(entry.seat) if entry is not None else ""
 
     def note(self, team: str) -> Note | None:
-        """Return what a tutor last wrote to a team, None for nothing."""
+        """Return a tutor's last note to a team; None if there is none."""
         reply = self._notes.get(team)
         if reply is None:
             return None
         return Note(line(self._people.name(reply.user)), age(self._now, reply.time), clean.block(reply.text, SAID))
 
     def history(self, team: str) -> tuple[tuple[str, int], ...]:
-        """Return the parts that a team's failures were in, and how many."""
+        """Return the parts of a team's failures, with their counts."""
         return tuple((line(part), count) for part, count in self._failures.get(team, Counter()).most_common(PARTS))
 
     def similar(self, rule: str, evidence: str, but: str = "") -> tuple[Similar, ...]:
-        """Return solved posts about the same failure, without the one whose id is `but`."""
+        """Return solved posts about the same failure, without the one with the id `but`."""
         if self._board is None:
             return ()
         posts = [post for post in solved_like(self._board, rule, evidence, SIMILAR + 1) if post.id != but]
@@ -68,7 +68,7 @@ class Background:
 
 
 def _solution(post: Post) -> str:
-    """Return the words that solved a post: of who closed it, else the last answer."""
+    """Return the text that solved a post: that of the person who closed it, else the last answer."""
     texts: Sequence[str] = [*(answer.text for answer in post.answers), post.solved.text if post.solved else ""]
     return clean.block(next((text for text in reversed(texts) if text), ""), SAID)
 

@@ -1,4 +1,4 @@
-"""Who needs help: the page that tutors keep open, and what `hackathon top` shows."""
+"""The Now page, which tutors keep open, and the content of `hackathon top`."""
 
 import hashlib
 import os
@@ -24,18 +24,18 @@ from hackathon.web.views.board import LONGEST, line
 from hackathon.web.views.trouble import KINDS, RECENT, age, clock, moment, says, since
 
 SHOWN = 40
-"""Runs that are well and have a line of their own."""
+"""Normally running runs with a line of their own."""
 MOST = 200
-"""Matters on the page."""
+"""The most matters on the page."""
 RUNS = 6
-"""Runs of one matter that are listed."""
+"""The most runs of one matter that are listed."""
 TOGETHER = 2
-"""Teams that meet one cause from which on it is one matter."""
+"""Number of teams with the same cause from which on they share one matter."""
 
 
 @dataclass(frozen=True)
 class Well:
-    """A run that goes on and needs nobody."""
+    """An unfinished run without trouble."""
 
     team: str
     person: str
@@ -57,45 +57,45 @@ class NowView:
     """The Now page."""
 
     items: tuple[NowItem, ...]
-    """The most urgent first."""
+    """Most urgent first."""
     left: int
-    """Items that are not shown."""
+    """Items that are not displayed."""
     well: tuple[Well, ...]
     well_left: int
     running: int
     queued: int
     ended: int
-    """Runs that ended since midnight, and how many of them well."""
+    """Runs that ended since midnight, and how many of them succeeded."""
     succeeded: int
     now: float
     team: str = ""
     problems: tuple[str, ...] = ()
-    """What could not be read."""
+    """Sources that could not be read."""
     empty: bool = False
-    """Whether no run was found at all: nothing was submitted yet, or this is the wrong folder."""
+    """Whether no run was found: none was submitted yet, or this is the wrong folder."""
     counts: tuple[tuple[str, int], ...] = ()
-    """(kind, how many): teams that ask, and runs in each other trouble that nobody asks about."""
+    """(kind, count): teams with a request, and runs in each other trouble without a request."""
     old: tuple[NowItem, ...] = ()
-    """What is over for longer than an hour."""
+    """Matters that ended more than an hour ago."""
     tutors: tuple[tuple[str, str], ...] = ()
-    """(account, name) of those whose teams can be chosen."""
+    """(account, name) of the tutors for whose teams the page can be filtered."""
     tutor: str = ""
-    """Only the teams of this account are shown; empty: all."""
+    """Only the teams of this account are displayed; empty: all."""
     me: str = ""
-    """The account that looks, if it tutors a team."""
+    """The viewer's account, if it tutors a team."""
     tutoring: bool = False
-    """Whether whoever looks is a tutor of the event: then requests can be taken."""
+    """Whether the viewer is a tutor of the event and can take requests."""
     board: bool = False
     """Whether there is a board to write on."""
 
     @property
     def count(self) -> int:
-        """How many matters need somebody."""
+        """Number of matters that need attention."""
         return len(self.items) + self.left
 
     @property
     def headline(self) -> str:
-        """Who and what needs somebody, in the current language: `4 teams ask · 6 failures`."""
+        """The numbers of matters in the current language: `4 teams ask · 6 failures`."""
         parts = [message(f"now.head_{kind}", count=count) for kind, count in self.counts if count]
         return " · ".join(parts) or message("now.calm")
 
@@ -105,14 +105,14 @@ class NowView:
 
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return what the template shows; `key`: only the teams of this tutor's account. None: there is no such tutor."""
+    """Return the template's values; `key`: only the teams of this tutor's account. None if there is no such tutor."""
     if key and key not in tutors_of(source.event):
         return None
     return {"view": now_view(source, key)}
 
 
 def now_view(source: Catalog, tutor: str = "") -> NowView:
-    """Return who needs help, by urgency, and what goes on well. One pass over all runs, others over recent ones."""
+    """Return matters by urgency, and the normally running runs. One pass over all runs, others over recent ones."""
     now = source.now
     midnight = time.mktime((*time.localtime(now)[:3], 0, 0, 0, 0, 0, -1))
     recent = [run for run in source.summaries if run.state in OPEN or moment(run) > now - RECENT]
@@ -165,19 +165,22 @@ def tutors_of(event: Event | None) -> list[str]:
 
 
 class _Look:
-    """Makes what the page says of requests and troubles."""
+    """Makes the page's items for requests and troubles."""
 
     def __init__(self, source: Catalog, board: Board | None, people: People, recent: Sequence[RunEntry]) -> None:
         self._source, self._now, self._people = source, source.now, people
         self._by_id = {run.id: run for run in reversed(recent)}
         self.troubles = Troubles(source, people, recent)
         self.told: set[Matter] = set()
-        """Matters that a request is about."""
+        """Matters of the requests."""
         self._background = Background(source, board, people)
         self._anchors: set[str] = set()
 
     def together(self, troubles: Sequence[RunTrouble], most: int) -> tuple[list[NowItem], int]:
-        """Return at most `most` matters, and how many are left; failures of several teams by one cause are one."""
+        """Return at most `most` matters, and the number of others.
+
+        Failures of several teams with one cause are one matter.
+        """
         same: dict[str, list[RunTrouble]] = {}
         for trouble in troubles:
             if trouble.kind == "failed":
@@ -208,7 +211,7 @@ class _Look:
         )
 
     def item(self, trouble: RunTrouble) -> NowItem:
-        """Return what the page says of a trouble."""
+        """Return the item of a trouble."""
         kind, run = trouble.kind, trouble.run
         explanation, advice, evidence, location = self._told(kind, run)
         begin = since(kind, run)
@@ -233,7 +236,7 @@ class _Look:
         )
 
     def _told(self, kind: str, run: RunEntry) -> tuple[str, str, str, str]:
-        """Return what is the matter with a run, what to do, the line that shows it and the line's place."""
+        """Return a run's problem, the remedy, the line that shows it and the line's position."""
         diagnosis = run.told_in(language()) if kind in ("failed", "stands", "lost") else None
         explanation, advice = says(kind, run, self._now)
         if diagnosis is None:
@@ -242,7 +245,7 @@ class _Look:
         return line(diagnosis.message), better, line(diagnosis.evidence), line(diagnosis.place)
 
     def well(self, run: RunEntry) -> Well:
-        """Return the line of a run that is well."""
+        """Return the line of a normally running run."""
         numbers = {"value": run.value, "unit": line(run.unit), "loss": run.loss, "gpu_percent": run.gpu_percent}
         return Well(**self._who(run), since=run.started, age=age(self._now, run.started), **numbers)  # type: ignore[arg-type]
 
@@ -265,7 +268,7 @@ class _Look:
         }  # fmt: skip
 
     def asked(self, post: Post) -> NowItem:
-        """Return a request for help: one matter with its run's trouble, and what is known of the run by now."""
+        """Return a request for help: one item with its run's trouble and the present state of the run."""
         run = self._by_id.get(post.run) if post.run else None
         about = self._who(run) if run is not None else {"name": "", "run_id": line(post.run), "state": ""}
         about |= {"person": line(self._people.name(post.user)), "team": self._people.team(post.user)}
@@ -283,7 +286,8 @@ class _Look:
         if run is not None and matter is not None:
             self.told.add(matter)
             runs = (run, *(other for other in self.troubles.runs_of(matter) if other is not run))
-            if finding is None or matter[1] not in ("failed", "warned") or run.told is not None:  # what is known by now
+            # the present knowledge
+            if finding is None or matter[1] not in ("failed", "warned") or run.told is not None:
                 explanation, advice, evidence, location = self._told(matter[1], run)
             rule, part = run.rule or rule, line(run.part) or part
         return NowItem(
@@ -316,13 +320,14 @@ class _Look:
         )
 
     def _anchor(self, short: str) -> str:
-        """Return a post's place, empty where another has it: who writes files by hand could give two the same end."""
+        """Return a post's anchor; empty if another post has it."""
+        # posts written by hand may have equal short ids
         anchor = "" if short in self._anchors else problems.anchor_of(short)
         self._anchors.add(short)
         return anchor
 
     def _team_at(self, folder: str) -> str:
-        """Return the team of the project that a folder lies in, empty for none."""
+        """Return the team of the project around a folder; empty if there is none."""
         inside = (project.team for project in self._source.projects if f"{folder}/".startswith(f"{project.path}/"))
         return line(next(inside, "")) if folder else ""
 

@@ -1,4 +1,4 @@
-"""What the Now page shows, as records: one matter that needs somebody, its runs, and what is known beside it."""
+"""Records of the Now page: one matter that needs attention, its runs, and its background."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from hackathon.web.views.board import Step
 
 @dataclass(frozen=True)
 class RunLine:
-    """One run of a matter, as it stands now."""
+    """One run of a matter, in its present state."""
 
     run: str
     """The run's key."""
@@ -19,11 +19,11 @@ class RunLine:
     age: str
     """How long ago its trouble began."""
     own: bool
-    """Whether it belongs to the account that looks."""
+    """Whether it belongs to the viewer's account."""
     going: bool
-    """Whether it has not ended: it can be cancelled; else it can be submitted again."""
+    """Whether it is unfinished and can be cancelled; otherwise it can be submitted again."""
     project: str
-    """The folder that the commands about it are typed in."""
+    """The folder for commands about it."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class Similar:
 
     title: str
     anchor: str
-    """Its place on the board's page."""
+    """Its anchor on the board's page."""
     solution: str
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a tutor last wrote to a team."""
+    """A tutor's last note to a team."""
 
     person: str
     age: str
@@ -47,73 +47,73 @@ class Note:
 
 @dataclass(frozen=True)
 class NowItem:
-    """One matter that somebody should look at: a request, or one trouble of a team's runs with one cause."""
+    """One matter that needs attention: a request, or one trouble of a team's runs with one cause."""
 
     kind: str
     """One of trouble.KINDS."""
     team: str
     person: str
-    """The name as the event gives it, else the account."""
+    """The name in the event, else the account."""
     name: str
-    """Its recipe or project; of a request its run's, empty without one."""
+    """Its recipe or project; for a request its run's, empty without one."""
     message: str
-    """What is the matter, in one sentence; of a request what was asked."""
+    """The problem, in one sentence; for a request its text."""
     since: float | None
     age: str = ""
     """How long ago that was."""
     when: str = ""
-    """The same as a clock shows it."""
+    """The same as a time of day."""
     advice: str = ""
-    """What to do."""
+    """The remedy."""
     state: str = ""
-    """The run's; of a request empty without a run."""
+    """The run's state; for a request empty without a run."""
     processes: int = 0
     part: str = ""
-    """Where a failure lies: gpu, nccl, …"""
+    """The part of a failure: gpu, nccl, …"""
     evidence: str = ""
     """The line that shows it."""
     place: str = ""
-    """Where the line stands."""
+    """The position of the line."""
     run: str = ""
     """The run's key; empty without one."""
     run_id: str = ""
     post: str = ""
     """The short id of the request on the board."""
     helper: str = ""
-    """Who has taken it."""
+    """The tutor who has taken it."""
     more: int = 0
     """Further runs of the same team with the same cause."""
     newer: str = ""
-    """The state of a run of the same name that was submitted after a failure and goes on."""
+    """The state of an unfinished run of the same name that was submitted after the failure."""
     id: str = ""
-    """The same for the same matter as long as it lasts; a name for its place on the page."""
+    """Constant for a matter as long as it lasts; the name of its anchor on the page."""
     cause: str = ""
-    """What tells one cause from another: a rule's name, or words of the log without their numbers."""
+    """Distinguishes causes: a rule's name, or words of the log without their numbers."""
     finding: str = ""
-    """Of a request: what is the matter with its run, as it stands now."""
+    """For a request: the present problem of its run."""
     text: str = ""
-    """Of a request: what was asked, without its first line."""
+    """For a request: its text without the first line."""
     post_id: str = ""
     anchor: str = ""
-    """Of a request: its place on the page."""
+    """For a request: its anchor on the page."""
     steps: tuple[Step, ...] = ()
-    """Of a request: what was answered."""
+    """For a request: its answers."""
     mine: bool = False
-    """Of a request: whether whoever looks may close it."""
+    """For a request: whether the viewer may close it."""
     runs: tuple[RunLine, ...] = ()
-    """The newest ones."""
+    """The newest runs."""
     tutors: tuple[str, ...] = ()
-    """Who tutors the team."""
+    """The team's tutors."""
     seat: str = ""
-    """Where the team sits."""
+    """The team's seat."""
     note: Note | None = None
     similar: tuple[Similar, ...] = ()
     history: tuple[tuple[str, int], ...] = ()
-    """(part, failures of the team in it), the most frequent first."""
+    """(part, number of the team's failures), the most frequent first."""
     items: tuple["NowItem", ...] = ()
-    """Of a cause that several teams meet: the matter of each team."""
+    """For a cause that several teams share: the matter of each team."""
 
     @property
     def count(self) -> int:
-        """How many runs it is about; of a request 0 to all of them."""
+        """Number of its runs; for a request from 0 to all of them."""
         return sum(item.count for item in self.items) or bool(self.run) + self.more

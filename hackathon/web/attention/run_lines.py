@@ -1,4 +1,4 @@
-"""A run with what whoever looks may do with it."""
+"""A run with the actions that the viewer may take."""
 
 import os
 
@@ -12,7 +12,7 @@ from hackathon.web.views.trouble import age, since
 
 
 def run_line(run: RunEntry, people: People, now: float, kind: str = "failed") -> RunLine:
-    """Return a run as a page offers it to whoever runs the server; `kind`: its trouble, one of trouble.KINDS."""
+    """Return a run as a page offers it to the account of the server; `kind`: its trouble, one of trouble.KINDS."""
     return RunLine(
         run=key_of(run.project, run.id),
         run_id=line(run.id),
@@ -28,6 +28,6 @@ def run_line(run: RunEntry, people: People, now: float, kind: str = "failed") ->
 
 
 def line_of(source: Catalog, key: str) -> RunLine | None:
-    """Return the run of a key, None when it is not there."""
+    """Return the run of a key; None if it does not exist."""
     run = source.find(key)
     return run_line(run, People(source.event), source.now) if run is not None else None

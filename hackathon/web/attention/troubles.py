@@ -1,4 +1,4 @@
-"""Which recent runs are in trouble, and which of them are one matter: those of one team with one cause."""
+"""Recent runs in trouble, grouped into matters: the runs of one team with one cause."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -14,10 +14,10 @@ from hackathon.web.views.cluster import cores
 from hackathon.web.views.trouble import KINDS, SILENT, kind_of, moment, since
 
 OLD = 3600.0
-"""Seconds after its end in which a run's trouble is news; later it is folded away."""
+"""Seconds after its end in which a run's trouble is displayed; later it is collapsed."""
 
 Matter = tuple[str, str, str]
-"""Team (else the project's folder), kind and cause."""
+"""Team (or the project's folder), kind and cause."""
 
 
 class RunTrouble(NamedTuple):
@@ -25,20 +25,20 @@ class RunTrouble(NamedTuple):
 
     kind: str
     run: RunEntry
-    """The one that stands for all."""
+    """The run that represents all."""
     runs: tuple[RunEntry, ...]
-    """All of them, the newest first."""
+    """All of them, newest first."""
     newer: str
     """As NowItem.newer."""
     matter: Matter
 
     def old(self, now: float) -> bool:
-        """Return whether it is over for longer than an hour; what goes on is not."""
+        """Return whether it ended more than an hour ago; False for an unfinished run."""
         return all(run.state not in OPEN and moment(run) < now - OLD for run in self.runs)
 
 
 class Troubles:
-    """Looks at recent runs for trouble."""
+    """Finds troubles among recent runs."""
 
     def __init__(self, source: Catalog, people: People, recent: Sequence[RunEntry]) -> None:
         self._source, self._now, self._people = source, source.now, people
@@ -56,7 +56,7 @@ class Troubles:
         self._matters: dict[tuple[str, str], Matter] = {}
         for run in recent:
             if run.state == CANCELLED or (run.state == SUCCEEDED and moment(run) < self._now - SILENT):
-                continue  # most runs: nothing is to be found
+                continue  # most runs: no trouble to find
             kind = self._kind(run)
             if kind:
                 matter = (self.team(run) or run.project, kind, cause_of(kind, run))
@@ -64,26 +64,26 @@ class Troubles:
                 self._matters[run.project, run.id] = matter
 
     def team(self, run: RunEntry) -> str:
-        """Return a run's team as it is shown, empty for none."""
+        """Return the display name of a run's team; empty if it has none."""
         return line(run.team) or self._people.team(run.user)
 
     def matter_of(self, run: RunEntry) -> Matter | None:
-        """Return the matter that a run belongs to, None when it is in no trouble."""
+        """Return the matter of a run; None if it is in no trouble."""
         return self._matters.get((run.project, run.id))
 
     def runs_of(self, matter: Matter) -> tuple[RunEntry, ...]:
-        """Return the runs of a matter, the newest first."""
+        """Return the runs of a matter, newest first."""
         return tuple(sorted(self._groups[matter], key=lambda run: -(run.created or 0.0)))
 
     def _kind(self, run: RunEntry) -> str:
-        """Return the kind of a run's trouble; empty for none, and for what a success of its name followed."""
+        """Return the kind of a run's trouble; empty without one, and if a run of the same name succeeded later."""
         kind = kind_of(run, self._now, lambda: cores(self._source, run.cluster))
         good = self._good.get(_same(run), -1.0)
         over = (kind == "failed" and good > moment(run)) or (run.state == SUCCEEDED and good > (run.created or 0.0))
         return "" if over else kind
 
     def all(self) -> list[RunTrouble]:
-        """Return all trouble, the most urgent first."""
+        """Return all troubles, most urgent first."""
         troubles: list[RunTrouble] = []
         for kind in KINDS:
             matters = [matter for matter in self._groups if matter[1] == kind]
@@ -95,7 +95,7 @@ class Troubles:
         return troubles
 
     def _failed(self, matters: Iterable[Matter]) -> list[RunTrouble]:
-        """Return failures: those without a newer try first, of each team the last one before further ones."""
+        """Return failures: those without a newer try first, and each team's last failure before its earlier ones."""
         latest = [self._trouble(max(self._groups[matter], key=moment), matter) for matter in matters]
         latest.sort(key=lambda trouble: -moment(trouble.run))
         nth: dict[str, int] = {}
@@ -113,10 +113,7 @@ class Troubles:
 
 
 def cause_of(kind: str, run: RunEntry) -> str:
-    """Return what tells the cause of a run's trouble from other causes; never how the run is called.
-
-    A failure whose cause nobody has found has one of its own: that nothing is known of two is nothing they share.
-    """
+    """Return a key of the cause of a run's trouble; the run's name is not part of it."""
     if kind == "waits":
         return "never" if run.cause == "never_runs" else "held" if run.state == HELD else kind
     if kind == "warned":
@@ -127,6 +124,7 @@ def cause_of(kind: str, run: RunEntry) -> str:
         return run.rule
     diagnosis = run.told_in("en")
     if diagnosis is None:
+        # a key of its own, because two unknown causes need not be the same
         return f"{run.state} {run.project} {run.id}"
     return f"{run.state} {run.part} {_words(diagnosis.evidence or diagnosis.message)}"
 
@@ -141,5 +139,5 @@ def _same(run: RunEntry) -> tuple[str, str, str]:
 
 
 def _oldest(kind: str, runs: Sequence[RunEntry]) -> RunEntry:
-    """Return the run that stands for all: what can never run, else what is in its trouble longest."""
+    """Return the run that represents all: one that can never run, else the one that has been in trouble longest."""
     return min(runs, key=lambda run: (run.cause != "never_runs", since(kind, run) or 0.0))

@@ -1,1 +1,1 @@
-"""RO-Crates: one run packed so that anyone can run it again."""
+"""RO-Crates: one run packed so that anybody can run it again."""

@@ -1,7 +1,7 @@
-"""Write the crate of a run: an RO-Crate (Process Run Crate) from which anybody can see how it was made, and rerun it.
+"""Write the crate of a run: an RO-Crate (Process Run Crate) with all that is needed to understand and rerun it.
 
-Profile: https://w3id.org/ro/wfrun/process/0.5, on RO-Crate 1.1. `hackathon.json` in it is this toolkit's own list; it
-is what `hackathon.runs.crate.archive` reads.
+Profile: https://w3id.org/ro/wfrun/process/0.5, on RO-Crate 1.1. `hackathon.json` in it is this toolkit's own list,
+which `hackathon.runs.crate.archive` reads.
 """
 
 import hashlib
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from hackathon.web.masking.mask import Mask
 
 LOG_LIMIT = 1_000_000
-"""Bytes of a log that go out, its end; of all logs five times as many."""
+"""Bytes from the end of a log that are published; of all logs five times as many."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _FROM_CLUSTER = frozenset({"group", "reservation"})
 _TERMS = frozenset({"framework", "scheduler", "launcher", "starter", "mpi", "mode", "signal"})
-"""Fields of a request whose values are words of this toolkit, unless somebody wrote another one there."""
+"""Fields of a request whose values are words of this toolkit, unless the user wrote another one."""
 _WORDS = frozenset(
     {"torch", "tensorflow", "chainer", "none", *BUILT_IN, *ALL_LAUNCHERS, *get_args(Starter),
      "openmpi", "mpich", "auto", "weak", "strong", "TERM", "USR1", "USR2"}
@@ -54,30 +54,30 @@ _WORDS = frozenset(
 
 @dataclass
 class Content:
-    """What a crate holds, before it is packed."""
+    """The content of a crate, before it is packed."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     executable: set[str] = field(default_factory=set)
     masked: list[str] = field(default_factory=list)
-    """Files of the program whose text masking changed."""
+    """Files of the program that masking changed."""
     left_out: list[str] = field(default_factory=list)
-    """Files of the program that may not go out, are gone, or are binary and name somebody."""
+    """Files of the program that may not be published, are missing, or are binary and contain a name."""
     altered: list[str] = field(default_factory=list)
-    """Files of the program that are not as they were when the job began: it wrote into them."""
+    """Files of the program that the job changed after its start."""
 
 
 def write_crate(run: Path, target: Path, *, mask: "Mask", publish: "Publish") -> None:
     """Write a run's crate as a zip file, by rename; equal runs give equal bytes.
 
-    All text is masked; binary files go out as they are, those that name nobody. The team's program goes out where
-    `publish.source` allows it; files that come with this toolkit's recipes always do. Raises RequestError when the run
-    has no request, OSError when the file cannot be written.
+    All text is masked; binary files are included unchanged if they contain no name. The team's program is included if
+    `publish.source` allows it; files of this toolkit's recipes always are. Raises RequestError if the run has no
+    request, OSError if the file cannot be written.
     """
     write_whole(target, pack(collect(run, mask=mask, publish=publish)))
 
 
 def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
-    """Return what goes into a run's crate, masked. Raises RequestError when the run has no request."""
+    """Return the content of a run's crate, masked. Raises RequestError if the run has no request."""
     run = RunDirectory(path)
     record = run.record()
     group = "" if publish.groups else record.group
@@ -113,12 +113,12 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
 
 
 def pack(content: Content) -> bytes:
-    """Return the zip file: the metadata first, then by name; no time and no owner of this machine in it."""
+    """Return the zip file: the metadata first, then by name, without times and owners of this machine."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(content.files, key=lambda name: (name != METADATA, name)):
             entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.create_system = 3  # Unix: the mode means something
+            entry.create_system = 3  # Unix, so that the mode is used
             entry.external_attr = (0o100755 if name in content.executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content.files[name])
@@ -126,7 +126,7 @@ def pack(content: Content) -> bytes:
 
 
 def _request(record: RunRecord, cleaner: Cleaner, publish: "Publish") -> dict[str, Any]:
-    """Return `request.json` for others: masked; folders only by name, no group unless groups may go out."""
+    """Return `request.json` for others: masked, folders only by name, no group unless groups may be published."""
     request = record.raw
     fields = {name: value for name, value in request.items() if name != "shared"}  # folders of this machine
     fields["source"] = Path(record.source).name
@@ -140,7 +140,7 @@ def _request(record: RunRecord, cleaner: Cleaner, publish: "Publish") -> dict[st
     cleaned: dict[str, Any] = cleaner.value(fields)
     hashes = shipped_hashes(record.recipe)
     names = _TERMS
-    if "recipe.yaml" in hashes:  # words of this toolkit name nobody, even where a user is called like one of them
+    if "recipe.yaml" in hashes:  # words of this toolkit identify nobody, even if a user has such a name
         names |= {"recipe", *(["name"] if record.name == record.recipe else [])}
         cleaned["parameters"] = {name: cleaner.entry(name, value) for name, value in record.parameters.items()}
         words = request.get("command")
@@ -161,7 +161,7 @@ def _request(record: RunRecord, cleaner: Cleaner, publish: "Publish") -> dict[st
 def _source(
     run: RunDirectory, record: RunRecord, cleaner: Cleaner, publish: "Publish", content: Content
 ) -> dict[str, Any]:
-    """Add the program's files and their record to a crate; return what its list says of them."""
+    """Add the program's files and their record to a crate; return their entry for its list."""
     file = _read(run.files, "source.json")
     manifest = _object(file[0]) if file else {}
     names = {**_mapping(manifest.get("files")), **_mapping(manifest.get("added"))}
@@ -222,7 +222,7 @@ def _source(
 
 @lru_cache(32)
 def shipped_hashes(recipe: str) -> dict[str, str]:
-    """Return name → hash of the files of a recipe of this toolkit, its runtime and shared files: everybody has them."""
+    """Return name → hash of the files of a shipped recipe, its runtime and shared files, which are public anyway."""
     folder = shipped("recipes", recipe)
     paths = {snapshot.RUNTIME: runtime_file()}
     paths |= {path.name: path for path in shipped("recipes", SHARED).iterdir() if path.is_file()}
@@ -233,7 +233,7 @@ def shipped_hashes(recipe: str) -> dict[str, str]:
 
 
 def _result(run: RunDirectory, record: RunRecord) -> dict[str, Any]:
-    """Return state, times and final numbers of a run; numbers that JSON cannot hold become texts."""
+    """Return state, times and final numbers of a run; numbers that JSON cannot represent become texts."""
     markers = read_markers(run)
     final = read_final(run)
     status = RunStatus.from_final(run.id, final) if final else decide(markers, None, run_id=run.id)
@@ -264,7 +264,7 @@ def _result(run: RunDirectory, record: RunRecord) -> dict[str, Any]:
 
 
 def _environments(run: GuardedFolder) -> list[dict[str, Any]]:
-    """Return what the hosts ran with, each different one once."""
+    """Return the environments of the hosts, each different one once."""
     hosts: dict[str, dict[str, Any]] = {}
     for name in [name for name in run.names("env") if name.endswith(".json")]:
         entry = _read(run, f"env/{name}")
@@ -286,7 +286,10 @@ def _logs(run: GuardedFolder, cleaner: Cleaner, content: Content) -> None:
 
 
 def _read(run: GuardedFolder, name: str) -> tuple[bytes, bool] | None:
-    """Return (content, executable) of a file of the run, None when it is not there, no plain file, or far too big."""
+    """Return (content, executable) of a file of the run.
+
+    None if it is missing, not a regular file, or far too large.
+    """
     try:
         return read_inside(run, name)
     except (OSError, ValueError):
@@ -298,7 +301,7 @@ def _plain(name: str) -> bool:
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """Return a name that no other file has: masking may have made two of them equal."""
+    """Return a name that no other file has, because masking may have made two of them equal."""
     number, free = 2, name
     while free in taken:
         free, number = f"{name}-{number}", number + 1
@@ -321,7 +324,7 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _moment(seconds: float | None) -> str | None:
-    """Return a time as ISO 8601 in UTC: where the machine stands is nobody's business."""
+    """Return a time as ISO 8601 in UTC, which does not reveal where the machine is."""
     if seconds is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What `ro-crate-metadata.json` says of a run: RO-Crate 1.1 with the profile Process Run Crate 0.5."""
+"""Write a run's `ro-crate-metadata.json`: RO-Crate 1.1 with the profile Process Run Crate 0.5."""
 
 import json
 import shlex
@@ -11,7 +11,7 @@ from hackathon.runs.crate.archive import METADATA, RESULT
 SPECIFICATION = "https://w3id.org/ro/crate/1.1"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 TERMS = "https://w3id.org/ro/terms/workflow-run/context"
-"""The context that knows `sha256`."""
+"""The context that defines `sha256`."""
 FRAMEWORKS = {
     "torch": ("PyTorch", "https://pytorch.org/"),
     "tensorflow": ("TensorFlow", "https://www.tensorflow.org/"),
@@ -22,7 +22,7 @@ KINDS = {
     "yml": "application/yaml", "md": "text/markdown", "csv": "text/csv", "ipynb": "application/x-ipynb+json",
     "png": "image/png", "npz": "application/zip",
 }  # fmt: skip
-"""Ending of a file → its kind; a table of our own, for the system's differs from machine to machine."""
+"""File suffix → media type; the toolkit's own table, because the system's differs between machines."""
 _STATES = {"SUCCEEDED": "Completed", "CREATED": "Potential"}
 _WORDS = {
     "job.sh": "the job script, as the scheduler got it",
@@ -40,7 +40,7 @@ def metadata(
     files: Mapping[str, bytes],
     facts: Mapping[str, Any],
 ) -> bytes:
-    """Return the metadata of a crate as JSON, an entity a line: its files, the run (a CreateAction) and the software.
+    """Return the metadata of a crate as JSON, an entity per line: its files, the run (a CreateAction) and the software.
 
     `about` is the crate's own list, `facts` its team, creation (seconds since 1970) and environments.
     """
@@ -151,7 +151,7 @@ def _software(
 
 
 def _times(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return times and status of the action; a run that goes on is active."""
+    """Return times and status of the action; an unfinished run is active."""
     kind = "Active" if result["open"] else _STATES.get(result["state"], "Failed")
     times: dict[str, Any] = {"actionStatus": {"@id": f"http://schema.org/{kind}ActionStatus"}}
     for name, key in (("startTime", "started"), ("endTime", "ended")):
@@ -163,7 +163,7 @@ def _times(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _program(request: Mapping[str, Any], files: Mapping[str, bytes]) -> str:
-    """Return the file of the crate that the command runs, empty when it is none of them."""
+    """Return the file of the crate that the command runs; empty if it is not in the crate."""
     words = [str(word) for word in request.get("command") or ()]
     return next((f"source/{word}" for word in words if f"source/{word}" in files), "")
 

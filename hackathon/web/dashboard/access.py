@@ -1,8 +1,8 @@
-"""Who may ask the dashboard what: method, Host, token, origin, and the headers that every answer carries.
+"""Access control of the dashboard: method, Host, token, origin, and the headers of every answer.
 
-Other pages in the tutor's browser must not read it (DNS rebinding, frames, scripts of other origins), and on a port no
-other user of the login node may. Where it takes forms, it takes them at one address only, by POST, from its own pages,
-and from a browser that it gave a cookie to; what they must hold besides is `form_guard`'s.
+Other pages in the tutor's browser must not read it (DNS rebinding, frames, scripts of other origins), nor on a port
+other users of the login node. If forms are enabled, they are accepted only at one address, by POST, from the
+dashboard's own pages, and from a browser with its cookie; `form_guard` checks their content.
 """
 
 import hmac
@@ -24,13 +24,13 @@ Header = tuple[bytes, bytes]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-"""Names under which a browser reaches the dashboard through `ssh -L`, whatever the port is on its side."""
+"""Host names of the dashboard through `ssh -L`, with any local port."""
 WILDCARDS = frozenset({"0.0.0.0", "::"})
 ENTER, ACT = "/enter", "/act"
 BROWSER = "hackathon.browser"
-"""What in a request's scope names the browser that it is from; empty on a socket, which one account uses."""
+"""Key of a request's scope for its browser; empty on a socket, which one account uses."""
 SESSION = "hackathon.session"
-"""What in a request's scope names the browser whose forms are taken; empty where none are."""
+"""Key of a request's scope for the browser whose forms are accepted; empty without forms."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -45,24 +45,24 @@ HEADERS = (
     (b"cross-origin-opener-policy", b"same-origin"),
 )
 WRITING = {
-    b"referrer-policy": b"same-origin",  # else browsers hide a form's origin from ourselves, too
+    b"referrer-policy": b"same-origin",  # otherwise browsers would not send a form's origin to the dashboard itself
 }
-"""Headers of a dashboard that takes forms, in the place of those above."""
+"""Headers of a dashboard with forms, in place of those above."""
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?\Z")
 
 
 class Access:
-    """An ASGI application before the real one: it answers what must not pass, and adds the headers to the rest."""
+    """An ASGI application in front of the real one: answers refused requests, and adds headers to other answers."""
 
     def __init__(self, inner: Application, door: Endpoint) -> None:
         self.inner = inner
         self.token = door.token
         self.names, self.any_number = names_of(door)
-        # The cookie's name differs from dashboard to dashboard: browsers keep cookies by host, not by port, and two
+        # The cookie's name differs between dashboards, because browsers store cookies by host, not by port, and two
         # dashboards forwarded to one laptop are both `localhost`.
         self.cookie = f"hackathon-{secrets.token_hex(4)}"
         self.session = secrets.token_hex(16)
-        """What cookies are signed with: each browser that shows the token has one of its own."""
+        """The key that signs cookies; each browser that presents the token gets its own cookie."""
         self.writes = door.writes
         self.headers = tuple((name, WRITING.get(name, value) if door.writes else value) for name, value in HEADERS)
         self._entered = False
@@ -87,7 +87,7 @@ class Access:
                 await refuse(send, 403, text)
                 return
             answer = with_headers(send, self.headers)
-            if browser is None and self.writes:  # on a socket: who can connect is the account itself
+            if browser is None and self.writes:  # on a socket only the account itself can connect
                 browser = secrets.token_hex(8)
                 answer = with_headers(answer, [(b"set-cookie", self._cookie_of(browser))])
             session = {BROWSER: browser if self.token else "", SESSION: browser if self.writes else ""}
@@ -108,7 +108,7 @@ class Access:
             if self._entered:
                 await refuse(send, 403, "Another browser has used this token; this dashboard is for one person.")
                 return
-            if scope["method"] != "GET":  # somebody looks whether the address is there
+            if scope["method"] != "GET":  # a check whether the address exists
                 await refuse(send, 405, "Only GET.", [(b"allow", b"GET")])
                 return
             self._entered = True
@@ -123,9 +123,9 @@ class Access:
         return f"{browser}.{hmac.digest(self.session.encode(), browser.encode('utf-8', 'replace'), 'sha256').hex()}"
 
     def _browser(self, values: Sequence[bytes]) -> str | None:
-        """Return the name that a browser got with its cookie, None without a good one."""
-        # Parted by hand: SimpleCookie gives up at the first cookie that is not as it should be, and browsers send along
-        # those of every other program that was ever on this host name.
+        """Return the browser's name from its cookie; None without a valid one."""
+        # SimpleCookie stops at the first malformed cookie, and browsers also send those of every other program on this
+        # host name.
         for cookie in b";".join(values).decode("latin-1").split(";"):
             name, _, value = cookie.strip().partition("=")
             if name == self.cookie and same(value, self._signed(browser := value.partition(".")[0])):
@@ -134,14 +134,14 @@ class Access:
 
 
 def same(text: str, secret: str) -> bool:
-    """Return whether two texts are the same, in a time that does not tell where they differ."""
+    """Return whether two texts are equal, in constant time."""
     return hmac.compare_digest(text.encode("utf-8", "surrogatepass"), secret.encode())
 
 
 def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = False) -> bool:
-    """Return whether a request's Host headers, exactly one, name one of ours, with any port.
+    """Return whether a request's Host headers are exactly one of these names, with any port.
 
-    A name of somebody else that leads here (DNS rebinding) would make the browser take that page for ours.
+    Otherwise a browser could treat the answer as another site's page (DNS rebinding).
     """
     match = _HOST.match(values[0].decode("latin-1")) if len(values) == 1 else None
     if match is None:
@@ -151,9 +151,10 @@ def named_by(values: Sequence[bytes], names: Container[str], any_number: bool = 
 
 
 def same_origin(headers: Sequence[Header]) -> bool:
-    """Return whether a request is from a page of this very address, as its browser says: no page can choose these.
+    """Return whether the browser reports that a request is from a page of this address.
 
-    A request that says neither its origin nor how its page is related to ours is none of a browser of today.
+    No page can choose these headers. A request without origin and without fetch metadata does not come from a current
+    browser.
     """
     host, origins, sites = (
         [value.lower() for name, value in headers if name == header]
@@ -167,7 +168,7 @@ def same_origin(headers: Sequence[Header]) -> bool:
 async def refuse(
     send: Send, status: int, text: str, extra: Sequence[Header] = (), headers: Sequence[Header] = HEADERS
 ) -> None:
-    """Answer with a status and one plain line, and the headers of every answer; a stranger's connection ends then."""
+    """Answer with a status and one plain line, with the usual headers, and close a stranger's connection."""
     body = f"{text}\n".encode() if text else b""
     own = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode()), *extra]
     if status >= 400:
@@ -177,7 +178,7 @@ async def refuse(
 
 
 def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
-    """Return a way to send that adds headers to each answer, unless it has its own of that name."""
+    """Return a send function that adds headers to each answer, except those that the answer has."""
 
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -190,12 +191,12 @@ def with_headers(send: Send, headers: Sequence[Header] = HEADERS) -> Send:
 
 
 def names_of(door: Endpoint) -> tuple[frozenset[str], bool]:
-    """Return the names in Host under which a door is reached, and whether any address in numbers will do."""
+    """Return the accepted names in Host for an endpoint, and whether any numeric address is accepted."""
     if door.path is not None or door.address == "127.0.0.1":
         return LOCAL | {door.name} - {""}, False
     address = f"[{door.address}]" if ":" in door.address else door.address
     own = {host_name().lower(), os.uname().nodename.lower()}
-    # An address in numbers comes from no name service, so that nobody can point it elsewhere.
+    # A numeric address comes from no name service, so nobody can redirect it.
     return (LOCAL | {address.lower(), door.name} | own) - {""}, door.address in WILDCARDS
 
 

@@ -1,8 +1,8 @@
-"""What forms of the dashboard do: on the board as the account that runs the server, and with that account's own runs.
+"""Actions of the dashboard's forms, on the board and with runs, as the account that runs the server.
 
-Who may do what is decided where it is decided for the commands: `board.reply` looks at the owners of files, `hackathon
-cancel` and `hackathon rerun` are run as they are, and only for runs that the account itself owns. A form never names an
-account: nobody can write in somebody else's name, and nobody's program runs as a tutor.
+The commands' own rules decide who may do what: `board.reply` checks the owners of files; `hackathon cancel` and
+`hackathon rerun` run unchanged, and only for the account's own runs. A form never contains an account, so nobody can
+write in another person's name, and no other account's program runs as a tutor.
 """
 
 import os
@@ -28,48 +28,51 @@ from hackathon.web.views.board import anchor_of, board_now
 
 REPLIES = ("take", "answer", "solve")
 OWN = ("cancel", "rerun")
-"""What is done with an account's own runs, after a question."""
+"""Actions on the account's own runs, after a confirmation."""
 ACTS = (*REPLIES, "post", "tell", *OWN)
 FIELDS = frozenset({"token", "back", "act", "post", "run", "text", "sure", "wanted"})
 SECONDS = 180.0
-"""How long a command about a run may take: a scheduler is asked."""
+"""Seconds that a command about a run may take, because it asks a scheduler."""
 _LIKE_THIS = "import sys; from hackathon.cli.main import main; sys.argv[0] = "
-"""Begins a command in a process of its own, which takes the programs that this one was started for."""
+"""The beginning of a command in a separate process, which inherits this process's program name."""
 SAID = 4000
-"""Letters of what a command said that are shown."""
+"""Characters of a command's output that are displayed."""
 
 
 @dataclass(frozen=True)
 class FormWish:
-    """What a form asks for."""
+    """The request in a form."""
 
     act: str
     """One of ACTS."""
     back: str
-    """The address of the page that it stands on."""
+    """The address of the form's page."""
     post: str = ""
     """A post's id."""
     run: str = ""
     """A run's key."""
     text: str = ""
     sure: bool = False
-    """Whether the question was answered with yes."""
+    """Whether the user confirmed the question."""
     wanted: str = ""
-    """What a team is asked to do with its run: cancel or rerun."""
+    """The action that a team is asked to take with its run: cancel or rerun."""
 
 
 @dataclass(frozen=True)
 class FormDone:
-    """What became of a wish."""
+    """The outcome of a form."""
 
     said: str
-    """The id of the message without its first part, told on the page that is shown next."""
+    """The message id without its first part; the next page displays it."""
     anchor: str = ""
-    """Where on that page; empty: at its top."""
+    """The anchor on that page; empty: its top."""
 
 
 def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, FormWish]:
-    """Return the token and the wish in a form's fields. Raises FormRefused for anything that no form of ours sends."""
+    """Return the token and the request in a form's fields.
+
+    Raises FormRefused for anything that no dashboard form sends.
+    """
     fields = dict(pairs)
     if len(fields) != len(pairs) or not FIELDS.issuperset(fields) or fields.get("act") not in ACTS:
         raise FormRefused(400, "broken")
@@ -81,7 +84,7 @@ def wish_of(pairs: Sequence[tuple[str, str]]) -> tuple[str, FormWish]:
 
 
 def perform(wish: FormWish, source: Catalog) -> FormDone:
-    """Do what a form asks for, in the current language. Raises HackathonError; FormRefused for what is not there."""
+    """Carry out a form's request, in the current language. Raises HackathonError; FormRefused for a missing object."""
     if wish.act in REPLIES:
         return _reply(wish, board_now(source))
     if wish.act == "post":
@@ -96,7 +99,7 @@ def perform(wish: FormWish, source: Catalog) -> FormDone:
 
 
 def run_of(wish: FormWish, source: Catalog) -> RunEntry:
-    """Return the run that a form is about. Raises FormRefused when the index does not have it."""
+    """Return the run of a form. Raises FormRefused if it is not in the index."""
     run = source.find(wish.run) if wish.run else None
     if run is None:
         raise FormRefused(404, "no_run")
@@ -104,7 +107,7 @@ def run_of(wish: FormWish, source: Catalog) -> RunEntry:
 
 
 def own(run: RunEntry) -> bool:
-    """Return whether a run belongs to the account that runs the server: by the owner of its directory now."""
+    """Return whether the account of the server owns a run, by the present owner of its directory."""
     return RunDirectory(Path(run.project) / "runs" / run.id).owned()
 
 
@@ -116,7 +119,7 @@ def _reply(wish: FormWish, board: Board) -> FormDone:
     before = {"take": post.taken, "solve": post.solved}.get(wish.act)
     if before is not None:
         key = f"said_{wish.act}_before" if before.uid != os.geteuid() else key
-        if not wish.text:  # what was done twice at the same moment is done; words that were typed are kept
+        if not wish.text:  # two identical actions at the same moment count as one; a typed text is kept
             return FormDone(key, anchor)
     if wish.act == "answer" and not wish.text:
         raise RequestError("board.no_text")
@@ -138,7 +141,7 @@ def _post(wish: FormWish, source: Catalog) -> FormDone:
 
 
 def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
-    """Ask a team to do something with its run: as an answer to its request about it, else as a post."""
+    """Ask a team to act on its run: in an answer to its request about it, else in a post."""
     if wish.wanted not in OWN:
         raise FormRefused(400, "broken")
     board = board_now(source)
@@ -153,7 +156,7 @@ def _tell(wish: FormWish, run: RunEntry, source: Catalog) -> FormDone:
 
 
 def attached(run: RunEntry) -> Attached | None:
-    """Return a run's cause as a post carries it, None of a run that was not diagnosed."""
+    """Return a run's cause in the form that a post carries; None for a run without a diagnosis."""
     diagnosis = run.told_in(language())
     if diagnosis is None:
         return None
@@ -177,9 +180,9 @@ def attached(run: RunEntry) -> Attached | None:
 
 
 def _command(run: RunEntry, verb: str) -> None:
-    """Run a command about one of the account's own runs, as if it were typed in its project's folder.
+    """Run a command about one of the account's own runs, in its project's folder.
 
-    Raises HackathonError with what the command said.
+    Raises HackathonError with the command's output.
     """
     environment = {**child_environment(), "HACKATHON_LANG": language(), "NO_COLOR": "1"}
     try:

@@ -1,7 +1,7 @@
-"""Keep room for those who ask: connections that have asked nothing get a share, and no account more than some of it.
+"""Limit idle connections: those without a request get a share of all, and each account a part of that.
 
-Anybody on a login node can open a thousand connections to a port. Whose they are is known to the kernel; it is asked
-only when there are many, for a list of all connections of a busy node takes a while to read.
+Anybody on a login node can open a thousand connections to a port. The kernel knows their accounts; it is asked only if
+there are many, because listing all connections of a busy node takes a while.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from typing import Any
 
 CONNECTIONS = 1000
 OPEN_FILES = 4096
-"""Files and connections that may be open at once, where the system lets us."""
+"""Files and connections that may be open at once, if the system allows it."""
 WAITING = 3
-"""Connections that have asked nothing are at most 1/WAITING of all."""
+"""Connections without a request are at most 1/WAITING of all."""
 EACH = 10
-"""When they are more: each account keeps at most 1/EACH of these."""
+"""Above that limit, each account keeps at most 1/EACH of them."""
 LOOK_AGAIN = 0.25
-"""Shortest time between two looks whose connections they are."""
+"""Shortest time between two look-ups of the accounts."""
 SHARE = 10
-"""These looks take at most 1/SHARE of the time."""
+"""These look-ups take at most 1/SHARE of the time."""
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 Peer = tuple[str, int]
@@ -34,7 +34,7 @@ Peer = tuple[str, int]
 
 
 def raise_open_files() -> None:
-    """Let this process open more files and connections than the usual 1024, where the system lets us."""
+    """Raise the limit of open files and connections above the usual 1024, if the system allows it."""
     with contextlib.suppress(OSError, ValueError):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
@@ -42,22 +42,23 @@ def raise_open_files() -> None:
 
 
 def room() -> int:
-    """Return how many connections are held: far fewer than files may be open, or none could be accepted any more."""
+    """Return how many connections are accepted."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # far fewer than open files, so that new connections can always be accepted
     return CONNECTIONS if soft == resource.RLIM_INFINITY else max(8, min(CONNECTIONS, soft // 4))
 
 
 class Crowd:
-    """Connections that have asked nothing yet, the oldest first."""
+    """Connections without a request so far, oldest first."""
 
     def __init__(self, most: int) -> None:
-        """`most` of them are kept: beyond that, the oldest of whoever has the most are closed."""
+        """Keep at most `most` of them; beyond that, the oldest of the account with the most are closed."""
         self.most, self.each = max(1, most), max(1, most // EACH)
         self._waiting: dict[asyncio.Transport, int | str] = {}
         self._next_look = 0.0
 
     def came(self, transport: asyncio.Transport) -> None:
-        """Take note of a new connection, and close others where they are too many."""
+        """Add a new connection, and close others if there are too many."""
         self._waiting[transport] = ""
         if len(self._waiting) <= self.most:
             return
@@ -67,16 +68,17 @@ class Crowd:
             now = time.monotonic()
             self._next_look = now + max(LOOK_AGAIN, SHARE * (now - begun))
         while len(self._waiting) > self.most:
-            # Those that came since the last look count as one account: their oldest had the time to ask.
+            # Those that came since the last look-up count as one account, whose oldest ones had the time to send a
+            # request.
             [(account, _)] = Counter(self._waiting.values()).most_common(1)
             self._close(next(connection for connection, whose in self._waiting.items() if whose == account))
 
     def left(self, transport: asyncio.Transport) -> None:
-        """Count a connection no more: it has asked something, or it is gone."""
+        """Remove a connection that has sent a request or was closed."""
         self._waiting.pop(transport, None)
 
     def _look(self) -> None:
-        """See whose the connections are, and close the oldest of those who have too many."""
+        """Look up the accounts of the connections, and close the oldest of those with too many."""
         ports = {
             connection.get_extra_info("sockname")[1] for connection in self._waiting if _peer(connection) is not None
         }
@@ -84,7 +86,7 @@ class Crowd:
         of: defaultdict[int | str, list[asyncio.Transport]] = defaultdict(list)
         for connection in self._waiting:
             peer = _peer(connection)
-            if peer is not None:  # who comes from another machine is known by its address
+            if peer is not None:  # a connection from another machine counts by its address
                 self._waiting[connection] = uids[connection.get_extra_info("sockname")[1]].get(peer, peer[0])
             of[self._waiting[connection]].append(connection)
         for theirs in of.values():
@@ -97,15 +99,15 @@ class Crowd:
 
 
 def _peer(transport: asyncio.Transport) -> Peer | None:
-    """Return the other end of a connection to a port, None on a Unix socket (which lets its owner in only)."""
+    """Return the other end of a connection to a port; None on a Unix socket, which only its owner can use."""
     name: Any = transport.get_extra_info("peername")
     return (_plain(name[0]), name[1]) if isinstance(name, tuple) else None
 
 
 def owners(port: int) -> dict[Peer, int]:
-    """Return the uids of this machine's processes that are connected to a port, by the ends that are theirs.
+    """Return the uids of this machine's processes that are connected to a port, by their addresses.
 
-    Empty where the system does not tell.
+    Empty if the system does not provide them.
     """
     uids: dict[Peer, int] = {}
     end = f":{port:04X}"
@@ -120,19 +122,19 @@ def owners(port: int) -> dict[Peer, int]:
 def _rows(lines: Iterator[str], end: str) -> Iterator[tuple[str, int]]:
     for line in islice(lines, 1, None):
         fields = line.split(None, 10)
-        # A socket that was closed by its process has no inode and belongs to root in this list.
+        # A socket that its process has closed has no inode and is listed as root's.
         if len(fields) > 9 and fields[2].endswith(end) and fields[9] != "0":
             yield fields[1], int(fields[7])
 
 
 def _address(text: str) -> str:
-    """Return an address as it is usually written: the kernel writes words of 32 bits in this machine's order."""
+    """Return an address in the usual notation; the kernel writes 32-bit words in this machine's byte order."""
     words = [int(text[start : start + 8], 16) for start in range(0, len(text), 8)]
     return _plain(str(ipaddress.ip_address(struct.pack(f"={len(words)}I", *words))))
 
 
 def _plain(text: str) -> str:
-    """Return an address in its one form: one of IPv4 may come in the clothes of IPv6, a local one with a device."""
+    """Return an address in one notation: IPv4 may be mapped to IPv6, and a local address may include a device."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Where a dashboard listens: a Unix socket in a private directory, or a port with a token in a private file.
+"""The dashboard's endpoint: a Unix socket in a private directory, or a port with a token in a private file.
 
-A login node is shared by hundreds of users. A socket in a directory of mode 0700 is closed to all of them by the file
-system; a port on the loopback address is open to all of them, so that it needs a secret.
+A login node is shared by hundreds of users. The file system closes a socket in a directory of mode 0700 to all others;
+a port on the loopback address is open to all of them, so it needs a secret.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ BACKLOG = 128
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An open listening socket and what leads to it."""
+    """An open listening socket and its address."""
 
     listener: socket.socket
     path: Path | None = None
@@ -36,27 +36,27 @@ class Endpoint:
     address: str = ""
     port: int = 0
     token: str = ""
-    """128 bits in hexadecimal; empty on a Unix socket, which its directory keeps closed."""
+    """128 bits in hexadecimal; empty on a Unix socket, which its directory protects."""
     token_file: Path | None = None
     name: str = ""
-    """Of a port on a loopback address: a host name of its own, which browsers take for this computer (RFC 6761).
+    """For a port on a loopback address: its own host name, which browsers resolve to this computer (RFC 6761).
 
-    Cookies belong to a host name, whatever the port: those of `localhost` go to every page that is forwarded there.
+    Cookies belong to a host name and ignore the port, so those of `localhost` go to every forwarded page.
     """
     writes: bool = False
-    """Whether forms are taken: what they write is written by the account that runs the server."""
+    """Whether forms are accepted; they write as the account that runs the server."""
 
 
 def own_folder() -> Path:
-    """Return the user's folder on this node, made when missing: $XDG_RUNTIME_DIR/hackathon, else one in /tmp.
+    """Return the user's folder on this node, created if missing: $XDG_RUNTIME_DIR/hackathon, else one in /tmp.
 
-    Raises RequestError when it cannot be made or belongs to somebody else (anybody may make folders in /tmp).
+    Raises RequestError if it cannot be created or another account owns it (anybody may create folders in /tmp).
     """
-    return closed_folder(node_folder(LONGEST_PATH - len("/dashboard-12345678.sock")))  # the longest name put into it
+    return closed_folder(node_folder(LONGEST_PATH - len("/dashboard-12345678.sock")))  # the longest name in it
 
 
 def closed_folder(folder: Path) -> Path:
-    """Return a folder after making it (0700) or seeing that it is closed to others. Raises RequestError."""
+    """Return a folder after creating it (0700) or checking that it is closed to others. Raises RequestError."""
     try:
         return private_folder(folder)
     except NotPrivateError as error:
@@ -68,16 +68,16 @@ def closed_folder(folder: Path) -> Path:
 
 
 def default_socket(subject: str) -> Path:
-    """Return the socket's path for what is shown: the same for the same folders, so that two do not run unnoticed."""
+    """Return the socket's path for a subject; equal for equal folders, so that a second dashboard is detected."""
     return own_folder() / f"dashboard-{hashlib.sha256(os.fsencode(subject)).hexdigest()[:8]}.sock"
 
 
 @contextlib.contextmanager
 def socket_door(path: Path, *, writes: bool = False) -> Iterator[Endpoint]:
-    """Listen on a Unix socket (0600) until the block ends, and remove it then; `writes`: forms are taken.
+    """Listen on a Unix socket (0600) until the block ends, and remove it then; `writes`: forms are accepted.
 
-    Raises RequestError when the path is too long, its folder is open to others, something else lies there, or another
-    dashboard listens there. A socket that a killed one left behind is replaced.
+    Raises RequestError if the path is too long, its folder is open to others, another kind of file exists there, or
+    another dashboard listens there. A socket that a killed dashboard left behind is replaced.
     """
     path = path.absolute()
     if len(os.fsencode(path)) > LONGEST_PATH:
@@ -107,7 +107,7 @@ def socket_door(path: Path, *, writes: bool = False) -> Iterator[Endpoint]:
 
 @contextlib.contextmanager
 def _only_one(path: Path) -> Iterator[None]:
-    """Hold a lock beside the socket: who holds it may replace what a killed dashboard left."""
+    """Hold a lock beside the socket; its holder may replace a socket that a killed dashboard left behind."""
     lock = path.with_name(f".{path.name}.lock")
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -119,7 +119,7 @@ def _only_one(path: Path) -> Iterator[None]:
         except BlockingIOError:
             raise RequestError("dashboard.running", path=path) from None
         except OSError:
-            pass  # a file system without locks: the test connection has to do
+            pass  # a file system without locks: the test connection has to suffice
         yield
     finally:
         os.close(descriptor)
@@ -138,7 +138,7 @@ def _remove_stale(path: Path) -> None:
             trial.connect(str(path))
         except (ConnectionRefusedError, FileNotFoundError):
             pass
-        except OSError as error:  # a full backlog: somebody is there
+        except OSError as error:  # a full backlog means that a server exists
             raise RequestError("dashboard.running", path=path) from error
         else:
             raise RequestError("dashboard.running", path=path)
@@ -147,11 +147,11 @@ def _remove_stale(path: Path) -> None:
 
 @contextlib.contextmanager
 def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endpoint]:
-    """Listen on a port (0: a free one) with a fresh token in a private file (0600) until the block ends.
+    """Listen on a port (0: a free one) with a new token in a private file (0600) until the block ends.
 
-    `writes`: forms are taken, and the token lets one browser in.
+    `writes`: forms are accepted, and the token admits one browser.
 
-    Raises RequestError when the port is taken or the address is none of this machine's.
+    Raises RequestError if the port is in use or the address is not one of this machine's.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -180,13 +180,13 @@ def port_door(address: str, port: int, *, writes: bool = False) -> Iterator[Endp
 
 @contextlib.contextmanager
 def listening(address: str, port: int, *, alone: bool = False) -> Iterator[socket.socket]:
-    """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError where that cannot be.
+    """Yield a socket that listens on a port (0: a free one) of an address. Raises OSError if that is impossible.
 
-    `alone`: on a loopback address it accepts this account's processes only.
+    `alone`: on a loopback address it accepts only this account's processes.
     """
     addresses = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, endpoint = addresses[0]
-    # asyncio switches Nagle's algorithm off only where a socket says that it is TCP; with it, the second packet of an
+    # asyncio switches Nagle's algorithm off only if a socket says that it is TCP; otherwise the second packet of an
     # answer waits for a delayed acknowledgement, about 40 ms, on every connection that is kept open
     local = ipaddress.ip_address(str(endpoint[0]).partition("%")[0]).is_loopback
     with (OwnSocket if alone and local else socket.socket)(family, kind, protocol) as listener:
@@ -197,7 +197,7 @@ def listening(address: str, port: int, *, alone: bool = False) -> Iterator[socke
 
 
 def host_name() -> str:
-    """Return this machine's own name as others would call it: a login name may lead to any of several machines."""
+    """Return this machine's own name, because a login name may lead to any of several machines."""
     node = os.uname().nodename
     full = socket.getfqdn()
     return full if full.split(".")[0] == node.split(".")[0] else node

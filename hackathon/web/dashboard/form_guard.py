@@ -1,8 +1,8 @@
-"""What shows that a form was made by this server for the browser that sends it, and what became of it before.
+"""Proof that a form comes from this server and this browser, and the stored outcomes of earlier forms.
 
-A page of somebody else can make a browser send a form to us, but cannot read one of ours: each of our forms holds a
-token of its own, which only this process can make, for one browser and for some hours. The same form sent again (a
-double click, Back and Forward, a recorded request) gets the answer that it got, and nothing is done twice.
+Another site's page can make a browser send a form here, but cannot read the dashboard's forms: each contains a token
+that only this process can create, for one browser and for some hours. The same form sent again (a double click, Back
+and Forward, a recorded request) gets the first answer, and no action is repeated.
 """
 
 import asyncio
@@ -16,15 +16,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 HOURS = 12 * 3600.0
-"""Seconds in which a form may be sent after its page was given out."""
+"""Seconds for which a form is valid after its page was served."""
 REMEMBERED = 10_000
-"""Forms whose answers are remembered."""
+"""Forms whose answers are stored."""
 _TOKEN = re.compile(r"([0-9a-f]{1,12})\.[0-9a-f]{32}\.[0-9a-f]{64}\Z", re.ASCII)
 _Answer = TypeVar("_Answer")
 
 
 class FormGuard:
-    """Makes the tokens of forms and knows them again. Its methods are called in one thread."""
+    """Creates and checks the tokens of forms. Its methods are called in one thread."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -36,7 +36,7 @@ class FormGuard:
         return f"{plain}.{self._mac(session, plain)}"
 
     def knows(self, token: str, session: str, now: float | None = None) -> bool:
-        """Return whether a token was made here, for this browser, and not too long ago."""
+        """Return whether this process created a token, for this browser, and recently enough."""
         match = _TOKEN.match(token)
         plain, _, mac = token.rpartition(".")
         if match is None or not session or not hmac.compare_digest(mac, self._mac(session, plain)):
@@ -45,7 +45,7 @@ class FormGuard:
         return -1 <= age <= HOURS
 
     async def once(self, token: str, content: bytes, work: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Return what `work` returns; for the same token and content again what it returned. A failure is forgotten."""
+        """Return the result of `work`; for the same token and content the earlier result. A failure is not stored."""
         key = hashlib.sha256(token.encode() + b"\0" + content).digest()
         task = self._sent.get(key)
         if task is None:

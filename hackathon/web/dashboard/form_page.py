@@ -1,7 +1,7 @@
-"""How a form goes in and out: the token that a page gets on its way, and the answer to a form that is sent.
+"""Insert tokens into a page's forms, and answer forms.
 
-A page is rendered once for all viewers; what differs from answer to answer stands in it as a mark of random letters.
-What a form did is told on the page that the browser is led to, so that nothing is sent again by loading it anew.
+A page is rendered once for all viewers; parts that differ between answers are placeholders of random characters. The
+browser is redirected to a page with the outcome of the form, so that reloading it sends nothing again.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from hackathon.web.page.addresses import Options
 
 LARGEST = (1 << 20) + (400 << 10)
-"""Bytes of a form: the longest text of a post, as a form writes its letters."""
+"""Bytes of a form: the longest text of a post, in a form's encoding."""
 SECONDS = 40.0
-"""How long a form may take to arrive over a bad connection."""
+"""Seconds that a form may take to arrive over a slow connection."""
 FIELDS = 20
 SAID = ("take", "answer", "solve", "post", "tell", "cancel", "rerun", "take_before", "solve_before")
-"""What a page can say of the form before: nothing else in an address is shown."""
+"""Outcomes that a page can display; other texts in an address are ignored."""
 
 
 class PageMaker(Protocol):
-    """What is needed of the dashboard."""
+    """The part of the dashboard that forms need."""
 
     pages: Pages
 
@@ -56,14 +56,14 @@ class FormPage:
         address_of: "Callable[[str, bytes], Address | None]",
         address_to: "Callable[[str, str, str, Options], str]",
     ) -> None:
-        """`address_of` returns what an address leads to, None when it is none of ours; `address_to` the way back."""
+        """Create it; `address_of` parses an address (None for an unknown one), `address_to` is its inverse."""
         self._host, self.writes, self._address_of, self._address_to = host, writes, address_of, address_to
         self._guard = FormGuard()
         self._turn = asyncio.Lock()
         self.token_mark, self.said_mark = (f"{name}-{secrets.token_hex(16)}" for name in ("token", "said"))
 
     def filled(self, page: bytes, session: str, query: bytes, language: str) -> bytes:
-        """Return a page with a token for its forms, and with what became of the form before."""
+        """Return a page with a token for its forms, and with the outcome of the last form."""
         if not self.writes:
             return page
         outcome = parse_qs(query.decode("latin-1")).get("said", [""])[0]
@@ -73,9 +73,9 @@ class FormPage:
         return page.replace(self.token_mark.encode(), token.encode()).replace(self.said_mark.encode(), words.encode())
 
     async def take(self, scope: Scope, receive: Receive) -> Response | None:
-        """Return the answer to a form: the page that comes next, a question, or what went wrong with what was typed.
+        """Return the answer to a form: the next page, a question, or an error about the input.
 
-        None when its sender has gone before all of it was there.
+        None if the sender disconnected before the form was complete.
         """
         session = scope.get(SESSION, "")
         try:
@@ -104,14 +104,15 @@ class FormPage:
         return RedirectResponse(_with_said(wish.back, done), 303)
 
     async def _perform(self, wish: FormWish, language: str) -> FormDone:
-        """Do it; one form after another, so that two with the same wish see each other's deed."""
+        """Carry out the request."""
 
         def work() -> FormDone:
             with speaking(language):
                 return perform(wish, self._host.pages.watch.source())
 
         try:
-            # what takes long is about one run, and waits for nobody
+            # one form at a time, so that the second of two equal requests sees the first one's effect;
+            # a slow action is about one run, and blocks no other form
             async with contextlib.nullcontext() if wish.act in OWN else self._turn:
                 done: FormDone = await in_thread(work)
                 return done
@@ -136,7 +137,7 @@ class FormPage:
     def _failed(
         self, wish: FormWish, language: str, session: str, status: int, error: HackathonError | str
     ) -> Response:
-        """Return a page that says what went wrong, with what was typed."""
+        """Return a page with the error and the user's input."""
         with speaking(language):
             if isinstance(error, HackathonError):
                 problem, hint = error.message, error.hint or ""
@@ -154,7 +155,7 @@ class FormPage:
 
 
 def _with_said(back: str, done: FormDone) -> str:
-    """Return the address of the page that a form stood on, with what became of it."""
+    """Return the address of the form's page, with the outcome."""
     anchor = f"#{done.anchor}" if done.anchor else ""
     return f"{back}{'&' if '?' in back else '?'}said={done.said.removeprefix('said_')}{anchor}"
 

@@ -1,4 +1,4 @@
-"""What a browser sends with a form: read whole, within bounds of size and time, or refused with a status."""
+"""Read a form completely within limits of size and time, or refuse it with a status."""
 
 import asyncio
 from urllib.parse import parse_qsl
@@ -6,12 +6,12 @@ from urllib.parse import parse_qsl
 from hackathon.web.dashboard.access import Message, Receive, Scope
 
 SPARE = 2 << 20
-"""Bytes beyond the limit that are still taken in: a browser shows our words only when it could send all."""
+"""Bytes beyond the limit that are still read, because a browser displays the error only if it could send everything."""
 FORM = "application/x-www-form-urlencoded"
 
 
 class FormRefused(Exception):
-    """A request that is not what a form of ours sends: its status and a word for what is wrong."""
+    """A request that no dashboard form sends: its status and a word for the reason."""
 
     def __init__(self, status: int, problem: str) -> None:
         super().__init__(problem)
@@ -19,7 +19,7 @@ class FormRefused(Exception):
 
 
 async def read_body(receive: Receive, limit: int, seconds: float) -> bytes | None:
-    """Return what is sent; None when the sender has gone. Raises FormRefused when it is too much or too slow."""
+    """Return the body; None if the sender disconnected. Raises FormRefused if it is too large or too slow."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -44,7 +44,7 @@ async def read_body(receive: Receive, limit: int, seconds: float) -> bytes | Non
 
 
 def check_type(scope: Scope) -> None:
-    """Raise FormRefused for what no form of ours sends."""
+    """Raise FormRefused for a content type that no dashboard form has."""
     kinds = [value.decode("latin-1").lower() for name, value in scope["headers"] if name == b"content-type"]
     if len(kinds) != 1 or any(name == b"content-encoding" for name, _ in scope["headers"]):
         raise FormRefused(415, "broken")
@@ -60,5 +60,5 @@ def pairs_of(body: bytes, most: int) -> list[tuple[str, str]]:
         return parse_qsl(
             body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=most, separator="&"
         )
-    except ValueError:  # no UTF-8, too many fields
+    except ValueError:  # not UTF-8, or too many fields
         raise FormRefused(400, "broken") from None

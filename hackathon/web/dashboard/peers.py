@@ -1,4 +1,4 @@
-"""Whose process is at the other end of a connection on this machine, as the kernel says.
+"""Find the account at the other end of a connection on this machine, from the kernel.
 
 A port on the loopback address is open to all users of a login node, and so is every page that `ssh -L` forwards.
 """
@@ -10,22 +10,22 @@ import socket
 import struct
 
 NOBODY = -1
-"""The other end was closed by its process, so that it belongs to no account any more."""
+"""The process at the other end closed it, so no account owns it."""
 
 _SOCK_DIAG_BY_FAMILY, _REQUEST, _ERROR, _SOCK_DIAG = 20, 1, 2, 4
 _HEADER = struct.Struct("=IHHII")
 _SOCKET = struct.Struct("=BBBBI2s2s16s16sIQ")
 """inet_diag_req_v2 (sock_diag(7)): family, protocol, extensions, pad, states, ports, addresses, interface, cookie."""
 _UID_AT = 4 + 48 + 12
-"""Bytes of inet_diag_msg before the uid, behind which the inode stands."""
+"""Bytes of inet_diag_msg before the uid, which the inode follows."""
 _NO_COOKIE = (1 << 64) - 1
 
 
 class OwnSocket(socket.socket):
-    """A listening socket that accepts its owner's (and root's) processes only, by what the kernel says of them.
+    """A listening socket that accepts only its owner's (and root's) processes, by the kernel's information.
 
-    On a Unix socket the modes of file and directory keep others out already; this holds even where somebody opened
-    those. On a loopback port nothing else does.
+    On a Unix socket the modes of file and directory keep others out already; this also holds if somebody changes the
+    modes. On a loopback port it is the only protection.
     """
 
     def accept(self) -> tuple[socket.socket, object]:
@@ -38,7 +38,7 @@ class OwnSocket(socket.socket):
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the uid of a connection's other end, NOBODY where it is closed, None where the system does not tell."""
+    """Return the uid of a connection's other end, NOBODY if it is closed, None if the system does not provide it."""
     if connection.family == socket.AF_UNIX:
         return _uid_on_unix(connection)
     return _uid_on_loopback(connection)
@@ -53,7 +53,7 @@ def _uid_on_unix(connection: socket.socket) -> int | None:
 
 
 def _uid_on_loopback(connection: socket.socket) -> int | None:
-    # one socket is asked for by its addresses: a list of all connections of a busy node takes a while
+    # asks for one socket by its addresses, because a list of all connections of a busy node takes a while
     try:
         own, peer = connection.getsockname(), connection.getpeername()
     except OSError:

@@ -1,8 +1,8 @@
-"""The dashboard's server: addresses to pages, kept rendered, with a stream for each viewer.
+"""The dashboard's server: routes addresses to cached pages, and has a stream for each viewer.
 
-Addresses: `/<language>/<kind>` and `?key=` for kinds that have one; the language in the address is the language that is
-remembered. `/run/<end of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed
-table, never from a path in a request. Forms are taken at one address, `/act`.
+Addresses: `/<language>/<kind>` and `?key=` for kinds with a key; the language in the address is remembered. `/run/<end
+of its id>` leads to a run, in the language that the browser prefers. Files come from a fixed table, never from a path
+in a request. Forms are accepted at one address, `/act`.
 """
 
 import asyncio
@@ -48,24 +48,24 @@ from hackathon.web.views.board import mark_of
 TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 KEYED = frozenset({"team", "study", "run", "profile", "speedup", "log", "diff", "survey"})
 PARAMETER = {"now": "tutor"}
-"""Kinds that may have a key, and how it is called in their addresses."""
+"""Kinds with an optional key → its name in their addresses."""
 SHORT = "/run/"
 WARMED = ("now", "teams", "runs", "scaling")
-"""Pages that are made when a dashboard starts."""
+"""Pages that are rendered when a dashboard starts."""
 LONGEST_KEY, MOST_FIELDS = 4000, 200
 STREAMS = 3
-"""Streams are at most 1/STREAMS of all connections, so that pages are still given out."""
+"""Streams are at most 1/STREAMS of all connections, so that pages can still be served."""
 EACH, PAGES = 8, 6
-"""A browser has at most 1/EACH of all streams, but PAGES in any case: more connections to a server it does not open."""
+"""A browser has at most 1/EACH of all streams, but always PAGES, the most connections that it opens to a server."""
 LOOK_AT_DOOR = 5.0
-"""Seconds between two looks whether the socket is there: $XDG_RUNTIME_DIR goes when a user's last session ends."""
+"""Seconds between two checks of the socket, because $XDG_RUNTIME_DIR is removed when a user's last session ends."""
 
 
 class Dashboard:
     """The application: pages of all kinds in all languages, files of the table, and the stream."""
 
     def __init__(self, watch: Watch, title: Callable[[], str], cache: Path, *, writes: bool = False) -> None:
-        """`writes`: forms are shown and taken."""
+        """Create it; `writes`: forms are displayed and accepted."""
         self.title, self.cache = title, cache
         self.forms = FormPage(self, writes, address_of, address_to)
         self.pages = Pages(watch, self.render, self._failed)
@@ -77,11 +77,11 @@ class Dashboard:
         self._warming: asyncio.Task[None] | None = None
 
     def warm(self) -> None:
-        """Make the pages of the menu before anybody asks, and have pictures ready to be drawn, in the loop's thread.
+        """Render the menu's pages before the first request, and start the drawing process, in the loop's thread.
 
-        The first viewer waits for no template, no rules and no engine.
+        The first viewer then waits for no template, rule or engine.
 
-        It ends by itself when the runs were looked at, and with the server.
+        It ends by itself after the first refresh of the runs, and with the server.
         """
         self._warming = asyncio.create_task(self._warm())
 
@@ -89,7 +89,7 @@ class Dashboard:
         for language, kind in itertools.product(LANGUAGES, WARMED):
             if self.pages.closing.is_set():
                 return
-            with contextlib.suppress(Exception):  # who asks for it is told
+            with contextlib.suppress(Exception):  # a viewer of the page gets the error
                 await self.pages.fresh(Address(kind, "", language))
         await in_thread(self.drawer.prepare)
         for key in _looked_at_first(self.pages.watch.source()):
@@ -105,14 +105,14 @@ class Dashboard:
             answer: Response = RedirectResponse(f"/{preferred(scope)}/now", 303)
         elif path == ACT and scope["method"] == "POST":
             taken = await self.forms.take(scope, receive)
-            if taken is None:  # whoever sent it has gone
+            if taken is None:  # the sender disconnected
                 return
             answer = taken
         elif path[1:] in FILES:
             answer = await self._file(path[1:], preferred(scope))
         elif path.startswith(SHORT) and len(path) < LONGEST_KEY:
             answer = self._short(path.removeprefix(SHORT), preferred(scope))
-        elif path == "/favicon.ico":  # browsers ask for it unasked
+        elif path == "/favicon.ico":  # browsers request it on their own
             answer = Response(status_code=204)
         else:
             answer = await self._page(path, scope["query_string"], preferred(scope), scope.get(SESSION, ""))
@@ -137,7 +137,7 @@ class Dashboard:
         return html(self.forms.filled(page.body, session, query, address[2]))
 
     def _short(self, part: str, language: str) -> Response:
-        """Lead to the run that a part of an id names, to the list of those that it may mean, or to none."""
+        """Redirect to the run that a part of an id identifies, to the list of possible runs, or to an error page."""
         runs = self.pages.watch.source().named(part)
         if len(runs) == 1:
             return RedirectResponse(address_to(language, "run", run_key(runs[0])), 303)
@@ -149,9 +149,9 @@ class Dashboard:
         if name not in self._files:
             try:
                 self._files[name] = await in_thread(lambda: FILES[name](self.cache))
-            except (HackathonError, OSError):  # pages do without scripts
+            except (HackathonError, OSError):  # pages work without scripts
                 return self.trouble(404, preferred)
-        # These are the program's own and hold nothing of the runs: a browser may keep them.
+        # These belong to the program and contain nothing of the runs, so a browser may cache them.
         headers = {"cache-control": "private, max-age=3600"}
         return Response(self._files[name], headers=headers, media_type=TYPES[Path(name).suffix])
 
@@ -169,7 +169,7 @@ class Dashboard:
         refused = 503 if self.pages.streams >= most else 0
         if browser and self._streams[browser] >= max(PAGES, most // EACH):
             refused = 429
-        if refused:  # a page asks again by itself
+        if refused:  # the page tries again by itself
             with speaking(address[2]):
                 words = message(f"dashboard.streams_{refused}")
             await Response(f"{words}\n", refused, {"retry-after": "5"}, "text/plain")(scope, receive, send)
@@ -184,7 +184,7 @@ class Dashboard:
                 del self._streams[browser]
 
     def _failed(self, address: Address, error: BaseException) -> None:
-        """Tell the server's terminal what went wrong, once; a page would show folders to whoever reads it."""
+        """Print an error on the server's terminal, once; a page would reveal folders to its readers."""
         problem = repr(error)
         if self._told.get(address) == problem:
             return
@@ -193,10 +193,10 @@ class Dashboard:
         self._told[address] = problem
         text = f"{address}\n{''.join(traceback.format_exception(error))}"
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(printable(text, kept="\n"))  # names of runs must not steer the terminal
+            sys.stderr.write(printable(text, kept="\n"))  # names of runs must not control the terminal
 
     def render(self, address: Address, source: Catalog, number: int) -> bytes | None:
-        """Return a page, None when there is none at this address; run in a thread."""
+        """Return a page, None if the address has none; runs in a thread."""
         kind, key, language, options = Address(*address)
         source.memory.pictures = self.drawer.pictures
         with speaking(language):
@@ -212,7 +212,7 @@ class Dashboard:
         return self.rendered(template, language, revision, others=translations, here=kind, asked=page_options, **values)
 
     def rendered(self, template: str, language: str, revision: str = "", **values: Any) -> bytes:
-        """Return a page as all viewers get it, but for what `FormPage.filled` puts in."""
+        """Return a page that is the same for all viewers, except for the parts that `FormPage.filled` inserts."""
         with speaking(language):
             title = line(self.title())
         own = [f"/{name}?{_digest(name)}" for name in ("plots.js", "keys.js")]
@@ -231,7 +231,7 @@ class Dashboard:
         return page.encode("utf-8", "replace")
 
     def trouble(self, status: int, language: str, session: str = "") -> Response:
-        """Return a page that says what went wrong, without names of folders or programs."""
+        """Return an error page without names of folders or programs."""
         with speaking(language):
             words = {"heading": message(f"dashboard.page_{status}"), "words": message(f"dashboard.page_{status}_lead")}
         page = self.rendered("trouble.html.j2", language, **words)
@@ -239,7 +239,7 @@ class Dashboard:
 
 
 def link_to(language: str, kind: str, key: str = "") -> str | None:
-    """Return the address of a page in a language, None when there is none of this kind."""
+    """Return the address of a page in a language; None if there is none of this kind."""
     if kind == "home":
         return address_to(language, "now", "")
     if kind not in VIEWS or (kind in KEYED) != bool(key and kind not in PARAMETER) or len(key) > LONGEST_KEY:
@@ -255,13 +255,13 @@ def address_to(language: str, kind: str, key: str, options: Options = ()) -> str
 
 
 def address_of(path: str, query: bytes) -> Address | None:
-    """Return (kind, key, language, options) of an address, None when it is none of ours."""
+    """Return (kind, key, language, options) of an address; None for an unknown one."""
     parts = path.split("/")
     if len(parts) != 3 or parts[0] or parts[1] not in LANGUAGES or parts[2] not in VIEWS:
         return None
     try:
         pairs = parse_qsl(query.decode("latin-1"), errors="surrogateescape", max_num_fields=MOST_FIELDS)
-    except ValueError:  # more than any of our pages has
+    except ValueError:  # more than any page has
         return None
     key = next((value for name, value in pairs if name == "key"), "")
     if (parts[2] in KEYED) != bool(key):
@@ -273,9 +273,9 @@ def address_of(path: str, query: bytes) -> Address | None:
 
 
 def _looked_at_first(source: Catalog) -> list[str]:
-    """Return the newest run that goes on and the newest whose failure nobody has diagnosed yet.
+    """Return the newest unfinished run and the newest failed run without a diagnosis.
 
-    What their pages need, those of all others need as well.
+    Their pages load everything that other pages need.
     """
     newest = sorted(source.summaries, key=lambda run: run.created or 0.0, reverse=True)
     going = [run for run in newest if run.state in OPEN]
@@ -296,8 +296,8 @@ def serve(
 ) -> None:
     """Serve until one of the signals, or until `dashboard.pages.close` is called in the loop's thread.
 
-    `ready` is called when requests are answered. Streams end at once, so that nobody waits for them.
-    Raises HackathonError when the socket was removed: nobody can come in any more.
+    `ready` is called when requests are answered. Streams end at once, so that the server does not wait for them. Raises
+    HackathonError if the socket was removed, because no viewer can connect then.
     """
     raise_open_files()
     if not asyncio.run(_serve(door, dashboard, ready, signals)):
@@ -307,7 +307,7 @@ def serve(
 async def _serve(
     door: Endpoint, dashboard: Dashboard, ready: Callable[[], None], signals: Sequence[signal.Signals]
 ) -> bool:
-    """Return False when the socket was removed, True when the end was asked for."""
+    """Return False if the socket was removed, True after a requested end."""
     loop, pages = asyncio.get_running_loop(), dashboard.pages
     server = QuietServer(configuration(Access(dashboard, door)))
 

@@ -1,8 +1,8 @@
-"""Rendered pages that are kept while they are fresh, and the stream that tells a viewer when its page has changed.
+"""Cache rendered pages while they are fresh, and notify viewers when their page has changed.
 
-Fifty viewers of one page cost one rendering. A stream does not say "something changed somewhere" but "the page that you
-look at has changed": the server renders it first, and tells when what it shows differs, so that a viewer's request
-finds it ready and pages that nothing happened to stay as they are.
+Fifty viewers of one page cost one rendering. A stream does not report "something changed somewhere" but "your page has
+changed": the server renders it first, and notifies only if its content differs. A viewer's request then finds it ready,
+and unchanged pages stay.
 """
 
 import asyncio
@@ -21,33 +21,33 @@ from hackathon.web.dashboard.access import Receive, Send
 from hackathon.web.page.addresses import PageAddress
 
 KEPT_PAGES = 400
-"""Pages that are kept rendered; the one that nobody asked for longest goes first."""
+"""Pages that are cached; the one without requests for the longest time is dropped first."""
 OLDEST = 30.0
-"""Seconds after which a page is rendered anew even if nothing happened: it says how long things take by now."""
+"""Seconds after which a page is rendered again without any change, because it contains ages."""
 STALE = 5.0
-"""A page younger than this, or than two gaps, is given out at once while a newer one is being made."""
+"""A page younger than this, or than two gaps, is served at once while a newer one is being rendered."""
 SHORTEST_GAP, LONGEST_GAP = 1.0, 4.0
-"""Bounds of the seconds between two renderings of a page."""
+"""Limits of the seconds between two renderings of a page."""
 SHARE = 4
 """All watched pages together are rendered for at most 1/SHARE of the time."""
 WORKERS = 4
-"""Renderings at a time: one that waits for a slow file system does not hold the others up."""
+"""Renderings at a time, so that one that waits for a slow file system does not block the others."""
 LONGEST_RENDERING = 60.0
 FIRST_LOOK = 60.0
 """Seconds that the first pages wait for the first runs."""
 BOARD = 1.0
-"""Seconds between two looks whether something was written on the board."""
+"""Seconds between two checks of the board for new entries."""
 HEARTBEAT = 15.0
-"""Seconds after which a silent stream sends a comment, so that dead connections are found."""
+"""Seconds after which a silent stream sends a comment, which detects dead connections."""
 RETRY = 2000
-"""Milliseconds after which a browser tries to connect again."""
+"""Milliseconds after which a browser reconnects."""
 _MAIN = re.compile(rb"<main\b.*</main>", re.DOTALL)
 
 Address = PageAddress
 
 
 class Watch(Protocol):
-    """What the server needs of hackathon.index.watcher.Watcher."""
+    """The part of hackathon.index.watcher.Watcher that the server needs."""
 
     @property
     def version(self) -> int: ...
@@ -58,22 +58,22 @@ class Watch(Protocol):
 
 @dataclass(frozen=True)
 class RenderedPage:
-    """A rendered page; `body` None: there is no such page."""
+    """A rendered page; `body` None: the page does not exist."""
 
     body: bytes | None
     version: int
-    """The state of the runs that it shows, or one before."""
+    """The version of the runs in it, or an earlier one."""
     changed: int
-    """The number of the rendering with which its content became what it is."""
+    """The number of the rendering that gave it this content."""
     made: float
     cost: float
-    """Seconds that the rendering took."""
+    """Seconds of the rendering."""
     written: int = 0
-    """As Pages.written when it was begun."""
+    """Pages.written at its start."""
 
 
 class Pages:
-    """Pages rendered in threads of their own, each at most once at a time, and kept while they are fresh.
+    """Pages rendered in separate threads, each at most once at a time, and cached while they are fresh.
 
     All methods are called in the event loop's thread.
     """
@@ -84,26 +84,26 @@ class Pages:
         render: Callable[[Address, Catalog, int], bytes | None],
         failed: Callable[[Address, BaseException], None] = lambda address, error: None,
     ) -> None:
-        """`render` gets a number, by which a viewer's stream knows what is seen; `failed` gets what it raises."""
+        """Create it; `render` gets a number for the viewers' streams; `failed` gets the exceptions of `render`."""
         self.watch, self.render, self.failed = watch, render, failed
         self.nonce = secrets.token_hex(4)
-        """Tells this server from the one before it, whose numbers a browser may remember."""
+        """Distinguishes this server from an earlier one, whose numbers a browser may remember."""
         self.version = watch.version
         self.written = 0
-        """How often something besides the runs was seen to change: the board."""
+        """How often a change besides the runs was observed: on the board."""
         self.closing = asyncio.Event()
         self.streams = 0
         self._kept: dict[Address, RenderedPage] = {}
         self._running: dict[Address, asyncio.Task[RenderedPage]] = {}
         self._places = asyncio.Semaphore(WORKERS)
-        # Not the versions: a page grows older without one, and may show a state that was not told yet.
+        # Not the version of the runs: a page ages without a new one, and may show an unpublished state.
         self._renderings = 0
         self._news = asyncio.Event()
 
     async def get(self, address: Address) -> RenderedPage:
-        """Return a page to show now: fresh, or a few seconds old while a fresh one is being made.
+        """Return a page for display: fresh, or a few seconds old while a fresh one is being rendered.
 
-        Raises what rendering raises, and TimeoutError when it takes too long.
+        Raises the exceptions of the rendering, and TimeoutError if it takes too long.
         """
         page = self._kept.get(address)
         if page is None:
@@ -116,27 +116,27 @@ class Pages:
         return page
 
     async def fresh(self, address: Address) -> RenderedPage:
-        """Return a page that shows the newest state, rendered now unless it is there or on its way."""
+        """Return a page with the newest state, rendered now unless it exists or is in progress."""
         page = self._kept.get(address)
         if page and page.version == self.version and time.monotonic() - page.made <= OLDEST:
             return page
         return await asyncio.wait_for(asyncio.shield(self._start(address)), LONGEST_RENDERING)
 
     def gap(self, page: RenderedPage) -> float:
-        """Return the seconds between two renderings of a page: what is dear is made less often."""
+        """Return the seconds between two renderings of a page; longer for slow pages."""
         return min(LONGEST_GAP, max(SHORTEST_GAP, page.cost * SHARE * max(1, min(self.streams, len(self._kept)))))
 
     def told(self, version: int) -> None:
-        """Take note of a new state of the runs, and wake the streams."""
+        """Record a new version of the runs, and wake the streams."""
         if version != self.version:
             self.version = version
             self._wake()
 
     def changed(self) -> None:
-        """Take note that something besides the runs has changed: what was rendered before is not shown any more."""
+        """Record a change besides the runs; earlier renderings are not served any more."""
         self.written += 1
         self._kept.clear()
-        self._running.clear()  # what is on its way may show the state before
+        self._running.clear()  # renderings in progress may show the former state
         self._wake()
 
     def close(self) -> None:
@@ -145,12 +145,12 @@ class Pages:
         self._wake()
 
     async def news(self, seconds: float) -> None:
-        """Return when the state has changed, the server is closing, or the seconds are over."""
+        """Wait until the state has changed, the server is closing, or the seconds are over."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
     async def _first_look(self) -> None:
-        """Wait until the runs were looked at once: "nobody needs help" must not be said before."""
+        """Wait for the first refresh of the runs, because an empty page before it would be wrong."""
         end = time.monotonic() + FIRST_LOOK
         while self.version == 0 and time.monotonic() < end and not self.closing.is_set():
             await self.news(end - time.monotonic())
@@ -176,7 +176,7 @@ class Pages:
         if error is not None:
             self.failed(address, error)
             return
-        if not current:  # something was written meanwhile
+        if not current:  # the board changed meanwhile
             return
         self._kept.pop(address, None)
         self._kept[address] = task.result()
@@ -197,7 +197,7 @@ class Pages:
 
 
 def content_of(body: bytes | None) -> bytes | None:
-    """Return a digest of what a page shows: not of its head and foot, which name the moment of its making."""
+    """Return a digest of a page's content, without head and foot, which contain the time of rendering."""
     if body is None:
         return None
     match = _MAIN.search(body)
@@ -205,7 +205,7 @@ def content_of(body: bytes | None) -> bytes | None:
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:
-    """Return what `work` returns in a thread that the process does not wait for at its end (a hanging file system)."""
+    """Return the result of `work` in a thread that does not block the end of the process (a hanging file system)."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -231,7 +231,7 @@ async def in_thread(work: Callable[[], Any]) -> Any:
 
 
 def follow(pages: Pages, loop: asyncio.AbstractEventLoop) -> threading.Thread:
-    """Start the thread that tells the pages of every new state; one for all viewers."""
+    """Start the thread that passes every new version to the pages; one for all viewers."""
 
     def run() -> None:
         version = pages.version
@@ -248,7 +248,7 @@ def follow(pages: Pages, loop: asyncio.AbstractEventLoop) -> threading.Thread:
 
 
 def follow_board(pages: Pages, loop: asyncio.AbstractEventLoop, look: Callable[[Catalog], object]) -> threading.Thread:
-    """Start the thread that tells the pages when what `look` returns is another one: somebody wrote on the board."""
+    """Start the thread that notifies the pages when the result of `look`, the state of the board, changes."""
 
     def run() -> None:
         mark = look(pages.watch.source())
@@ -267,14 +267,14 @@ def follow_board(pages: Pages, loop: asyncio.AbstractEventLoop, look: Callable[[
 
 
 async def stream(pages: Pages, address: Address, revision: str, receive: Receive, send: Send) -> None:
-    """Send an event each time that a page has changed since `revision` (`<nonce>.<rendering>`), until the viewer goes.
+    """Send an event after each change of a page since `revision` (`<nonce>.<rendering>`), until the viewer disconnects.
 
-    Also when it cannot be made any more, and when it can again: a viewer must not take an old page for the truth.
-    The viewer's going is watched beside the sending: a send to a viewer that is gone may wait for ever.
+    Also if it cannot be rendered any more, and when it can be again, so that no viewer trusts an outdated page.
     """
     headers = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"x-accel-buffering", b"no")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     pages.streams += 1
+    # the connection is watched in parallel, because a send to a viewer that is gone may block for ever
     works = (_send(pages, address, revision, send), _gone(receive), pages.closing.wait())
     tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(work) for work in works]
     try:
@@ -304,7 +304,7 @@ async def _send(pages: Pages, address: Address, revision: str, send: Send) -> No
     while True:
         try:
             page: RenderedPage | None = await pages.fresh(address)
-        except Exception:  # the next state may be better
+        except Exception:  # the next version may be better
             page = None
         if stale != (page is None):
             stale, spoken = page is None, time.monotonic()

@@ -1,4 +1,4 @@
-"""Close connections that ask nothing: anybody on a login node can open a thousand and leave them half-said."""
+"""Close idle connections, because anybody on a login node can open a thousand and leave their requests incomplete."""
 
 import asyncio
 from typing import Any
@@ -8,34 +8,34 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from hackathon.web.dashboard.crowd import Crowd
 
 HALF_SAID = 10.0
-"""Seconds in which a request's head must have come."""
+"""Seconds in which a request's head must be complete."""
 
 
 class PatientProtocol(H11Protocol):
-    """uvicorn's HTTP, which itself waits for the head of a request for ever."""
+    """uvicorn's HTTP protocol with a time limit for a request's head, for which uvicorn waits for ever."""
 
     _limit: asyncio.TimerHandle | None = None
 
     def __init__(self, *words: Any, crowd: Crowd, **values: Any) -> None:
-        """`crowd`: the server's connections that have asked nothing yet."""
+        """Create it; `crowd`: the server's connections without a request so far."""
         super().__init__(*words, **values)
         self.crowd = crowd
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start to wait for the first request."""
         super().connection_made(transport)
         self._look()
         self.crowd.came(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came in, and see whether it made a request whole."""
+        """Read data, and check whether it completes a request."""
         super().data_received(data)
-        if self.cycle is not None:  # who may not ask is answered, and the connection ends with that
+        if self.cycle is not None:  # a refused request is answered, and the connection ends with that
             self.crowd.left(self.transport)
         self._look()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop waiting."""
         self._forget()
         self.crowd.left(self.transport)
         super().connection_lost(exc)

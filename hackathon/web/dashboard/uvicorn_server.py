@@ -1,4 +1,4 @@
-"""How our servers run in uvicorn: quiet, patient with nobody, ended by the one who started them."""
+"""Run the toolkit's servers in uvicorn: without logs, with short time limits, ended only by their caller."""
 
 import contextlib
 import functools
@@ -13,31 +13,31 @@ from hackathon.web.dashboard.crowd import WAITING, Crowd, room
 from hackathon.web.dashboard.timeouts import PatientProtocol
 
 AT_ONCE = 8
-"""At most 1/AT_ONCE of all connections are accepted at a time: those too many are closed before the next ones come."""
+"""At most 1/AT_ONCE of all connections are accepted at a time; superfluous ones are closed before the next."""
 QUEUE = 1024
-"""Connections that wait in the kernel: a crowd in front must not make it turn away who comes after."""
+"""Connections that wait in the kernel, so that a burst does not make it refuse later ones."""
 IDLE = 30
-"""Seconds after an answer in which the next request of a connection must be whole."""
+"""Seconds after an answer in which a connection's next request must be complete."""
 
 
 class QuietServer(uvicorn.Server):
-    """uvicorn without its own signal handlers: they would raise the signal again before doors are closed."""
+    """uvicorn without its own signal handlers, which would raise the signal again before endpoints are closed."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, with a longer queue than what is accepted at a time (which is one number in asyncio)."""
+        """Start to listen, with a longer queue than the number accepted at a time (asyncio has one number for both)."""
         await super().startup(sockets)
         for listener in sockets or ():
             listener.listen(QUEUE)
 
 
 def configuration(application: Application, grace: int = 1) -> uvicorn.Config:
-    """Return how uvicorn runs: nothing is logged (addresses may hold a token), no header of a proxy is believed.
+    """Return uvicorn's configuration: no logs (addresses may contain a token), no trust in a proxy's headers.
 
-    `grace`: seconds in which requests may end when the server does.
+    `grace`: seconds that requests may take after the server's end.
     """
     most = room()
     protocol = functools.partial(PatientProtocol, crowd=Crowd(most // WAITING))
@@ -51,7 +51,7 @@ def configuration(application: Application, grace: int = 1) -> uvicorn.Config:
 
 
 def preferred(scope: Scope, languages: Sequence[str] = LANGUAGES) -> str:
-    """Return the language that a browser prefers among some, the first of them when it names none."""
+    """Return the language among some that a browser prefers; the first one by default."""
     preferences: list[tuple[float, str]] = []
     for name, value in scope["headers"]:
         if name != b"accept-language":

@@ -1,1 +1,1 @@
-"""Runs in lists, runs beside each other, and the lines of their logs."""
+"""Lists and comparisons of runs, and the lines of their logs."""

@@ -1,4 +1,4 @@
-"""Several runs beside each other: their curves in one picture each, and all in which they differ."""
+"""Compare several runs: each metric's curves in one picture, and all differences."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -37,53 +37,51 @@ from hackathon.web.views.study import RunRow, run_row
 
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{16,}([0-9a-f]{8})\b")
 MOST = len(COLOURS)
-"""Runs that are compared: each has a colour of its own."""
+"""The most runs that are compared, one for each colour."""
 ROWS = 12
-"""Lines of the table beside a picture, of each run."""
+"""Rows per run of the table beside a picture."""
 SECONDS = (("run_page.axis_seconds", 1.0, 180.0), ("run_page.axis_minutes", 60.0, 3 * 3600.0),
            ("run_page.axis_hours", 3600.0, float("inf")))  # fmt: skip
-"""(Axis, seconds of its unit, length up to which it is taken)."""
+"""(Axis, seconds of its unit, duration up to which it is used)."""
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the runs."""
-
     row: RunRow
     team: str
     short: str
     mark: Mark
     drawn: bool
-    """Whether its curves stand in the pictures."""
+    """Whether its curves are in the pictures."""
     printed: bool
-    """Whether they come from what it printed."""
+    """Whether its curves come from its printed output."""
 
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One thing in which they differ."""
+    """One difference."""
 
     name: str
     values: tuple[str, ...]
-    """One of each run, – where it has none."""
+    """One per run, – without a value."""
     best: int = -1
-    """Which of them is the largest number; -1: none is larger than the others, or they are no numbers."""
+    """Index of the largest number; -1 if it is not unique, or if the values are not numbers."""
 
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """What differs in one respect."""
+    """The differences of one kind."""
 
     name: str
     """`results`, `request`, `environment`, `source`."""
     rows: tuple[ComparedRow, ...]
     same: int
-    """Things that are equal in all and not shown."""
+    """Number of equal values, which are not displayed."""
 
 
 @dataclass(frozen=True)
 class ComparePage:
-    """Runs beside each other as their page shows them."""
+    """The page of several runs."""
 
     runs: tuple[ComparedRun, ...]
     parts: tuple[ComparedPart, ...]
@@ -92,20 +90,20 @@ class ComparePage:
     asked: tuple[tuple[str, str], ...]
     """The options that name the runs."""
     unknown: tuple[str, ...] = ()
-    """Parts of ids that name no run, or several."""
+    """Parts of ids that match no run, or several."""
     left: int = 0
-    """Runs that were ticked beyond MOST."""
+    """Selected runs beyond MOST."""
 
 
 def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
-    """Return what the template shows: of no run the way to choose some."""
+    """Return the template's values; without runs, a form to select some."""
     page = compare_page(source, options)
     figures, problem = drawn(page.figures, source.memory)
     return {"view": replace(page, figures=tuple(figures)), "problem": problem}
 
 
 def compare_page(source: Catalog, options: Options = ()) -> ComparePage:
-    """Return the runs that the options name beside each other, figures not drawn; every text cleaned."""
+    """Return the page of the runs that the options name, figures not drawn; every text cleaned."""
     named = list(dict.fromkeys(value for name, value in options if name == "run"))
     matches: dict[str, RunEntry] = {}
     unknown = []
@@ -170,10 +168,10 @@ def _largest(numbers: Sequence[float | None]) -> int:
 
 
 def most_common_axis(curves: Sequence[RunCurves]) -> str:
-    """Return what the pictures are over; empty without any curve.
+    """Return the common x axis of the pictures; empty without any curve.
 
-    Curves over different things (steps here, the order of printed lines there) do not stand in one picture: what most
-    have counts, the first in case of a tie.
+    Curves over different quantities (steps in one run, the order of printed lines in another) cannot share a picture:
+    the most frequent axis is used, the first one of a tie.
     """
     kinds = [curve.x for curve in curves if curve.lines]
     return max(dict.fromkeys(kinds), key=kinds.count, default="")
@@ -182,7 +180,7 @@ def most_common_axis(curves: Sequence[RunCurves]) -> str:
 def compared_figures(
     runs: Sequence[RunEntry], names: Sequence[str], curves: Sequence[RunCurves], wish: ChartWish
 ) -> list[Figure]:
-    """Return a picture of each metric with a line of each run; runs over time begin at 0."""
+    """Return a picture of each metric with a line for each run; runs over time begin at 0."""
     x = most_common_axis(curves)
     if not x:
         return []
@@ -203,7 +201,7 @@ def _placed(points: Points, run: RunEntry, x: str) -> Points:
     if x != "time":
         return points
     first = min(when for when, _ in points)
-    # the Meter's clock is the node's: where it is far from the server's, the first line is the beginning
+    # the Meter's times are by the node's clock: if it is far from the server's, the first line is the beginning
     begin = run.started if run.started is not None and 0 <= first - run.started < 3600 else first
     return sorted((when - begin, value) for when, value in points)
 

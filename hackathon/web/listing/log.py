@@ -1,4 +1,4 @@
-"""One log of a run: its end as it grows, the lines around one, or those that hold some words."""
+"""One log of a run: its growing end, the lines around one, or the lines with certain words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,32 +16,28 @@ from hackathon.web.page.addresses import Options, option
 from hackathon.web.views.run import allowed
 
 MOST = 64 << 20
-"""Bytes of a log that are looked through: of a longer one those at its end, and then lines have no numbers."""
+"""Bytes of a log that are read; of a longer one those at its end, and its lines have no numbers."""
 LONGEST = 64 << 10
-"""Bytes of one line that are looked at."""
+"""Bytes of one line that are read."""
 AROUND, END = 150, 500
-"""Lines on each side of one, and at the end, that are shown."""
+"""Lines on each side of one, and at the end, that are displayed."""
 END_BYTES = 1 << 20
-"""Bytes at the end in which these are looked for."""
+"""Bytes at the end that are read for them."""
 HITS = 300
-"""Lines with the words that are shown."""
+"""Matching lines that are displayed."""
 
 
 @dataclass(frozen=True)
 class LogLine:
-    """One line."""
-
     number: int | None
-    """From 1; None where the log is too long to count."""
+    """Counted from 1; None if the log is too long to count."""
     text: str
     hit: bool = False
-    """Whether it is the line that was asked for, or holds the words."""
+    """Whether it is the requested line, or matches."""
 
 
 @dataclass(frozen=True)
 class LogPage:
-    """A log as its page shows it."""
-
     run: str
     """The run's key."""
     run_id: str
@@ -52,19 +48,19 @@ class LogPage:
     lines: tuple[LogLine, ...]
     find: str = ""
     count: int = 0
-    """Lines that hold the words."""
+    """Number of matching lines."""
     line: int = 0
-    """The line that was asked for; 0: none."""
+    """The requested line; 0: none."""
     partly: str = ""
-    """The size of the part at the end that was looked through; empty: all of it."""
+    """The size of the part at the end that was read; empty: all of it."""
     whole: bool = True
-    """Nothing before the lines is left out; of those around a line: nothing on either side."""
+    """Whether no earlier lines are left out; around a line: none on either side."""
     live: bool = False
-    """Whether more may come."""
+    """Whether more lines may come."""
 
 
 def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] | None:
-    """Return the values of a log's page, key `<run>|<name>`; None when there is no such log, or none may be shown."""
+    """Return the values of a log's page, key `<run>|<name>`; None if the log is missing, or must not be published."""
     run, _, name = key.rpartition("|")
     summary = source.find(run)
     rules = allowed(source)
@@ -80,7 +76,7 @@ def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] |
 
 
 def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: str, options: Options = ()) -> LogPage:
-    """Return a log as options ask for it: `line`, or `find`, else its end. Raises OSError when it cannot be read."""
+    """Return a log as the options request it: `line`, or `find`, else its end. Raises OSError if it cannot be read."""
     find, text = option(options, "find").strip(), option(options, "line")
     target = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
     with inside.open(f"logs/{name}") as stream:
@@ -115,7 +111,7 @@ def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: st
 
 
 def _lines(stream: BufferedReader, begin: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line) behind byte `begin`; of a line that began before it nothing."""
+    """Yield (number from 1, line) after byte `begin`, without a line that began before it."""
     number, line = 0, b""
     stream.seek(begin)
     torn = begin > 0
@@ -140,11 +136,11 @@ def _text(raw: bytes) -> str:
 
 
 def _found(stream: BufferedReader, begin: int, numbered: bool, find: str) -> tuple[list[LogLine], int]:
-    """Return the first lines that hold the words, whatever their case, and how many there are."""
+    """Return the first matching lines, case-insensitive, and the number of all."""
     words, matches, count = find.casefold(), list[LogLine](), 0
     plain = words.encode() if words.isascii() else b""
     for number, raw in _lines(stream, begin):
-        if plain and plain not in raw.lower():  # most lines; of others the text decides
+        if plain and plain not in raw.lower():  # most lines; the text decides for the others
             continue
         text = _text(raw)
         if words not in text.casefold():
@@ -156,7 +152,7 @@ def _found(stream: BufferedReader, begin: int, numbered: bool, find: str) -> tup
 
 
 def _around(stream: BufferedReader, target: int) -> tuple[list[LogLine], bool]:
-    """Return the lines around one, and whether they are all; behind the end the last ones."""
+    """Return the lines around one, and whether they are all; beyond the end the last ones."""
     window: list[tuple[int, bytes]] = []
     more = False
     for number, raw in _lines(stream, 0):
@@ -182,7 +178,7 @@ def _end(stream: BufferedReader, size: int, numbered: bool) -> tuple[list[LogLin
         while left and (block := stream.read(min(left, 1 << 20))):
             before += block.count(b"\n")
             left -= len(block)
-        before += 1  # the line that the part begins in
+        before += 1  # the line in which the part begins
     numbers = numbered or not begin
     lines = [LogLine(before + number if numbers else None, _text(raw)) for number, raw in tail]
     return lines, not begin and (not tail or tail[0][0] == 1)

@@ -1,4 +1,4 @@
-"""All runs in one table: found by words, team and state, in any order, with the parameters in which they differ."""
+"""The table of all runs: filtered by words, team and state, sorted, with the parameters that differ."""
 
 import math
 from collections import Counter
@@ -21,15 +21,15 @@ from hackathon.web.page.tables import PER_PAGE
 from hackathon.web.views.study import RunRow, run_row
 
 COLUMNS = 4
-"""Parameters that have a column of their own: those that differ most among the runs of the page."""
+"""Parameters with a column of their own: those with the most different values on the page."""
 KEPT = 2000
-"""Runs whose parameters are held."""
+"""Runs whose parameters are cached."""
 GROUPS: dict[str, Callable[[RunEntry], bool]] = {
     "open": lambda run: run.state in OPEN,
     "good": lambda run: run.state == SUCCEEDED,
     "bad": lambda run: run.state not in (*OPEN, SUCCEEDED, CANCELLED, "CREATED"),
 }
-"""Option `state` → which runs it means."""
+"""Value of option `state` → the runs that it selects."""
 SORTS: dict[str, Callable[[RunEntry], float | str | None]] = {
     "created": lambda run: run.created,
     "name": lambda run: run.name.casefold(),
@@ -39,7 +39,7 @@ SORTS: dict[str, Callable[[RunEntry], float | str | None]] = {
     "took": lambda run: run.seconds,
     "state": lambda run: state_word(run.state),
 }
-"""Option `sort` → what counts; `-` in front of it: the largest first."""
+"""Value of option `sort` → sort key; a leading `-` means largest first."""
 FIRST = "-created"
 
 
@@ -51,24 +51,24 @@ class ListedRun:
     team: str
     user: str
     short: str
-    """What ticks it, and its short address: a part of its id that no other run has."""
+    """Its short address and the value of its checkbox: a part of its id that no other run has."""
     values: tuple[str, ...]
-    """Its parameters, as the list's columns have them."""
+    """Its parameters, in the order of the columns."""
 
 
 @dataclass(frozen=True)
 class RunsPage:
-    """The list as its page shows it."""
+    """The page of the list."""
 
     runs: tuple[ListedRun, ...]
     count: int
-    """Runs that were found, on all pages."""
+    """Number of matching runs, on all pages."""
     all: int
-    """Runs there are."""
+    """Number of all runs."""
     columns: tuple[str, ...]
-    """Parameters in which the runs of this page differ."""
+    """Parameters that differ between the runs of this page."""
     teams: tuple[str, ...]
-    """Teams that can be chosen."""
+    """Teams for the filter."""
     find: str
     team: str
     state: str
@@ -76,7 +76,7 @@ class RunsPage:
     study_name: str
     sort: str
     page: int
-    """From 1."""
+    """Counted from 1."""
     pages: int
 
     def asked(self, **changed: str) -> tuple[tuple[str, str], ...]:
@@ -86,21 +86,21 @@ class RunsPage:
         return tuple({**now, **changed}.items())
 
     def by(self, name: str) -> str:
-        """Return the order that a click on a column's head asks for: the largest first, then the smallest."""
+        """Return the order after a click on a column's header: largest first, then smallest first."""
         return name if self.sort == f"-{name}" else f"-{name}"
 
     def direction(self, name: str) -> str:
-        """Return how a column is ordered, as `aria-sort` has it; empty when it is not."""
+        """Return a column's order as a value of `aria-sort`; empty without one."""
         return {name: "ascending", f"-{name}": "descending"}.get(self.sort, "") if self.sort.endswith(name) else ""
 
 
 def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
-    """Return what the template shows."""
+    """Return the template's values."""
     return {"view": runs_page(source, options)}
 
 
 def runs_page(source: Catalog, options: Options = ()) -> RunsPage:
-    """Return the runs that the options ask for, one page of them. Only those on it are read from the disk."""
+    """Return one page of the runs that the options select. Only those on it are read from the disk."""
     query = {name: option(options, name).strip() for name in ("find", "team", "state", "study", "sort", "page")}
     sort = query["sort"] if query["sort"].removeprefix("-") in SORTS else FIRST
     state = query["state"] if query["state"] in GROUPS else ""
@@ -151,7 +151,7 @@ def _fits(run: RunEntry, find: str, team: str, study: str, state: str) -> bool:
 
 
 def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
-    """Return runs in an order of SORTS; those without that value at the end, in either direction."""
+    """Return runs in an order of SORTS; those without that value are last, in either direction."""
     of = SORTS[sort.removeprefix("-")]
 
     def value(run: RunEntry) -> float | str | None:
@@ -162,12 +162,13 @@ def ordered(runs: Iterable[RunEntry], sort: str) -> list[RunEntry]:
 
 
 def parameters_of(run: RunEntry, memory: Memory) -> dict[str, str]:
-    """Return a run's parameters, and what its study varies, as text; a request never changes, so it is read once."""
+    """Return a run's parameters, and its study's settings, as text."""
     key = key_of(run.project, run.id)
     parameters: dict[str, str] | None = memory.recall("parameters", key)
     if parameters is None:
         record = RunDirectory(Path(run.project) / "runs" / run.id).known()
         parameters = {str(name): _text(value) for name, value in {**record.parameters, **run.settings}.items()}
+        # a request never changes
         if record.readable:
             memory.keep("parameters", key, parameters, KEPT)
     return parameters
@@ -178,13 +179,13 @@ def _text(value: object) -> str:
 
 
 def differing(parameters: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return the names whose values are not the same in all, those with the most values first."""
+    """Return the names with different values, those with the most values first."""
     names = Counter(name for settings in parameters for name in settings)
     kinds = {name: len({settings.get(name) for settings in parameters}) for name in names}
     return sorted((name for name, count in kinds.items() if count > 1), key=lambda name: (-kinds[name], name))
 
 
 def short_names(source: Catalog, runs: Iterable[RunEntry]) -> list[str]:
-    """Return of each run the last word of its id where no other run has it, else the whole id."""
+    """Return for each run the last word of its id if no other run has it, else the complete id."""
     counts = Counter(run.id.rpartition("-")[2] for run in source.summaries)
     return [last if counts[last := run.id.rpartition("-")[2]] == 1 and len(last) > 3 else run.id for run in runs]

@@ -1,4 +1,4 @@
-"""The event's surveys while they collect: how many of those who were asked answered, and nothing of what they said."""
+"""The event's surveys while they are open: the number of answers and of invited people, but no content of answers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,51 +14,52 @@ if TYPE_CHECKING:
     from hackathon.survey.collection import Collection
 
 KEPT = 10.0
-"""Seconds for which answers are not counted again."""
+"""Seconds for which the number of answers is cached."""
 
 
 @dataclass(frozen=True)
 class SurveyRow:
-    """One survey."""
-
     name: str
     title: str
     state: str
     """draft, open or closed."""
     audience: str
     answers: int | None
-    """None: none are collected yet, or they cannot be counted now."""
+    """None: not open yet, or they cannot be counted now."""
     invited: int | None
-    """How many were asked; None is not known."""
+    """Number of invited people; None is unknown."""
     problem: str = ""
 
     @property
     def rate(self) -> float | None:
-        """Who answered of those who were asked, 0…1; None where it is not known how many were, or fewer were."""
+        """Share of the invited who answered, 0…1.
+
+        None if their number is unknown, or smaller than that of the answers.
+        """
         countable = self.answers is not None and self.invited and self.answers <= self.invited
         return (self.answers or 0) / (self.invited or 1) if countable else None
 
 
 @dataclass(frozen=True)
 class SurveysPage:
-    """All surveys as their page shows them."""
+    """The page of all surveys."""
 
     surveys: tuple[SurveyRow, ...]
     unreadable: tuple[str, ...] = ()
-    """Names of those that belong to another account."""
+    """Names of surveys of another account."""
     closed: bool = False
-    """Whether this account may not even see which surveys there are."""
+    """Whether this account may not even list the surveys."""
 
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return what the template shows; None on the site, which shows closed surveys only, and without an event."""
+    """Return the template's values; None on the site, which shows only closed surveys, and without an event."""
     if not source.live or source.event is None or source.event_folder is None:
         return None
     return {"view": surveys_page(source, source.event_folder)}
 
 
 def surveys_page(source: Catalog, folder: Path) -> SurveysPage:
-    """Return the surveys of an event with their answers counted; those of another account are only named."""
+    """Return the surveys of an event with the numbers of answers; those of another account have only a name."""
     key = (str(folder), int(source.now // KEPT))
     cached: SurveysPage | None = source.memory.recall("live surveys", key)
     if cached is not None:

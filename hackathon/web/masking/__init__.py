@@ -1,1 +1,1 @@
-"""What must not leave an event: accounts, hosts and paths replaced on pages and in files."""
+"""Masking of published pages and files: accounts, hosts and paths are replaced."""

@@ -1,4 +1,4 @@
-"""Text in which letters stand encoded – as in addresses, in HTML, in JSON, in wide letters – as a person reads it."""
+"""Decode characters that are encoded (in addresses, HTML, JSON, UTF-16), so that masking sees the text of a reader."""
 
 import contextlib
 import re
@@ -16,14 +16,14 @@ _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 
 
 def has_encoded(text: str) -> bool:
-    """Return whether letters of a text may stand encoded."""
+    """Return whether a text may contain encoded characters."""
     return _ENCODED.search(text) is not None
 
 
 def decoded(text: str) -> str:
-    """Return a line with its letters decoded; quotes, backslashes and control characters stay encoded.
+    """Return a line with its characters decoded; quotes, backslashes and control characters stay encoded.
 
-    So what is a string of JSON or of a program remains one.
+    A string of JSON or of a program thus stays a string.
     """
     if "%" in text:
         text = _PERCENT.sub(_of_bytes, text)
@@ -36,7 +36,7 @@ def decoded(text: str) -> str:
 
 
 def readable(raw: bytes) -> str:
-    """Return what can be read in a binary file, a line for each piece, also where letters have two bytes."""
+    """Return the readable text in a binary file, a line per piece, including two-byte characters."""
     ascii_ = [*_ASCII.findall(raw), *_ASCII.findall(raw.replace(b"\0", b""))]
     other = [raw.decode("utf-8", "ignore"), *(raw.decode(name, "ignore") for name in ("utf-16-le", "utf-16-be"))]
     pieces = [piece.decode() for piece in ascii_] + [piece for text in other for piece in _JAPANESE.findall(text)]
@@ -44,7 +44,7 @@ def readable(raw: bytes) -> str:
 
 
 def _plain(letters: str, raw: str) -> str:
-    """Return decoded letters where they change nothing but how a text reads, else what stood there."""
+    """Return decoded characters if they only change how a text reads, else the original."""
     readable = letters.replace("\u3000", " ").replace("\xa0", " ")
     return readable if readable.isprintable() and not {*readable} & {*"\"'`\\"} else raw
 
@@ -62,7 +62,7 @@ def _of_number(match: re.Match[str]) -> str:
 
 
 def _of_units(match: re.Match[str]) -> str:
-    """Return the letters of escapes in a row: bytes of UTF-8, or numbers of which two may be halves of one letter."""
+    """Return the characters of a sequence of escapes: UTF-8 bytes, or code units, which may be surrogate pairs."""
     units = [int(digits, 16) for digits in _UNIT.findall(match[0])]
     for size, encoding in ((1, "utf-8"), (2, "utf-16-be")):
         with contextlib.suppress(OverflowError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""The mask of an event: what its record and its runs name, under the rules of its hackathon.yaml."""
+"""The mask of an event: the names in its record and its runs, by the rules of its hackathon.yaml."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from hackathon.web.masking.names import Named, together
 
 
 def mask_of(source: Catalog, named: Sequence[Named], rules: Publish) -> Mask:
-    """Return the mask for all that a source names."""
+    """Return the mask for all names in a catalog."""
     names = together(named)
     event = source.event
     teams = event.teams if event else []

@@ -1,4 +1,4 @@
-"""Take out of what is published all that an event does not allow: people, machines, folders, groups, secrets."""
+"""Remove everything that an event does not publish: people, machines, folders, groups, secrets."""
 
 import hashlib
 import re
@@ -16,22 +16,22 @@ from hackathon.web.masking.encoded import decoded, has_encoded
 from hackathon.web.masking.own_keys import own_keys
 
 KINDS = ("secret", "e-mail", "address", "path", "host", "group", "user", "team")
-"""What a mask takes out."""
+"""The kinds of masked texts."""
 EXAMPLES = 5
-"""Originals of each kind that a mask remembers, for who asks what it took out."""
+"""Originals of each kind that a mask keeps for reports about its work."""
 KEPT, LONGEST_KEPT = 50_000, 400
-"""Texts, and letters of one, whose masked form is remembered: pages repeat their words."""
+"""Texts, and characters of one, whose masked form is cached, because pages repeat their words."""
 
 _PATH = re.compile(r"(?:/[^\s/'\"`:;,()<>=|&\[\]{}]+)+/?")
 _HOMES = frozenset({"home", "user", "users", "Users"})
 _SYSTEM = frozenset(
     {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "snap", "sys", "tmp", "usr", "var"}
 )
-"""First folders of paths that every machine has."""
+"""Top-level folders of every machine."""
 _WORDLESS = frozenset({"root", "user", "users", "group", "nobody", "home", "admin", "work", "data", "test", *ACCOUNTS})
-"""Names that name nobody; they stay as words, only their folders go."""
+"""Names that identify nobody; they stay as words, only their folders are removed."""
 _LOCAL = frozenset({"localhost", "ip6-localhost", ""})
-# Ends of words are those of ASCII: Japanese stands beside an address without a blank.
+# Word boundaries are those of ASCII, because Japanese text follows an address without a space.
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@(?:[\w-]{1,63}\.)+[A-Za-z]{2,24}(?![A-Za-z0-9-])")
 _FOUR = re.compile(r"(?<![A-Za-z0-9.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![A-Za-z0-9-]|\.[0-9])")
 _HEX = r"[0-9A-Fa-f]"
@@ -45,12 +45,12 @@ _LOGIN = re.compile(
     r"(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){1,5}"
     r"\.(?:com|org|net|edu|gov|mil|int|info|(?!py|sh|js|md|rs|ts|cc|so|pl|gz|ps|go)[a-z]{2})(?![A-Za-z0-9_-]|\.\w)"
 )
-"""Login nodes, which no record of a job names: `login3.cluster.example.org`."""
+"""Login nodes, which no job's record contains: `login3.cluster.example.org`."""
 _VERSION_BEFORE = re.compile(
     r"(?i)(?:==|version|release|driver|nvidia[\w-]*|cu(?:da|dnn|blas)?[\w-]*|nccl[\w-]*|mpi)\W{0,3}\Z"
 )
 _WORD = re.compile(r"[A-Za-z0-9_]+")
-# Also what nobody sees (soft hyphens, blanks without width): a name could hide behind one.
+# Also invisible characters (soft hyphens, zero-width spaces), which could split a name.
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069]|(?<!^)\ufeff"
     r"|(?<=[!-~])[\u200c\u200d](?=[!-~])"
@@ -63,11 +63,11 @@ _LETTER = re.compile(r"[^\W\d_]|[/@.:]")
 class Mask:
     """Replaces users by `user`, their folders by `~`, hosts by `host-1`, `host-2`, … in a fixed order, and so on.
 
-    What `rules` allow stays; secrets, e-mail addresses and network addresses always go. `people` are names of persons,
-    `shown` those that may be read: a word of such a name stays though it is an account, too, unless it is in `people`.
-    `teams` the names in their order, `hidden` those that go in any case, `roots` folders (of the event, of projects)
-    that a path is shown relative to, `secrets` values that go wherever they stand.
-    `counts` and `examples` tell what was taken out so far.
+    Names that `rules` allow stay; secrets, e-mail addresses and network addresses are always removed. `people` are
+    names of persons, `shown` those that may be published: a word of such a name stays even if it is also an account,
+    unless it is in `people`. `teams` are the names in their order, `hidden` those that are always removed, `roots`
+    folders (of the event, of projects) to which paths are made relative, `secrets` values that are removed everywhere.
+    `counts` and `examples` record what was removed so far.
     """
 
     def __init__(
@@ -131,26 +131,26 @@ class Mask:
                 "utf-8", "replace"
             )
         ).hexdigest()
-        """Differs where masked text may differ."""
+        """Equal for masks that give equal results."""
 
     def _learn(self, kind: str, name: str, instead: str, suffix: str = "") -> None:
         if not name.strip():
             return
         first = _WORD.search(name)
         if name.isascii() and first:
-            # Digits belong to a name, and `_` to one that may be a word; `-` and `.` do not: `alice-digits` and
-            # `node1.cluster` are found, and of accounts with a number `tanaka07_digits` too.
+            # Digits belong to a name, and so does `_` for one that may be a word; `-` and `.` do not: `alice-digits`
+            # and `node1.cluster` match, and for accounts with a number also `tanaka07_digits`.
             joined = "" if kind in ("user", "group") and _ACCOUNT.match(name) else "_"
             words = r"\s+".join(re.escape(part) for part in name.split())
             pattern = re.compile(rf"(?<![A-Za-z0-9{joined}]){words}{suffix}(?![A-Za-z0-9{joined}])", re.IGNORECASE)
             self._by_word.setdefault(first[0].lower(), []).append((kind, pattern, instead))
         else:
-            # Japanese names are written with a blank, a wide one or none.
+            # Japanese names are written with a space, a full-width space or none.
             words = r"\s*".join(re.escape(part) for part in name.split())
             self._letters.append((kind, re.compile(words, re.IGNORECASE), instead))
 
     def text(self, text: str) -> str:
-        """Return a text without what must not go out, control characters and bytes that are not UTF-8."""
+        """Return a masked text, also without control characters and bytes that are not UTF-8."""
         entry = self._kept.get(text)
         if entry is None:
             self._notes = []
@@ -168,13 +168,13 @@ class Mask:
         return entry[0]
 
     def taken(self, text: str) -> list[tuple[str, str]]:
-        """Return (kind, original) of all that would be taken out of a text; nothing is counted."""
+        """Return (kind, original) of all parts of a text that would be masked; nothing is counted."""
         self._notes = []
         self._whole(text)
         return list(self._notes)
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value or a record with every text in it masked; of keys those that are not words of ours."""
+        """Return a JSON value or a record with every text masked, including keys that are not this toolkit's words."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -187,11 +187,11 @@ class Mask:
         return value
 
     def key(self, key: Any) -> Any:
-        """Return a key of a JSON object masked, but for the keys of our own records: those name nobody."""
+        """Return a masked key of a JSON object; keys of this toolkit's records stay, because they identify nobody."""
         return key if key in own_keys() else self.value(key)
 
     def entry(self, name: object, value: Any) -> Any:
-        """Return a value masked; as a whole when its name says that it is a secret."""
+        """Return a masked value; all of it is replaced if its name indicates a secret."""
         if not isinstance(value, str) or value in ("", REMOVED):
             return self.value(value)
         if not (isinstance(name, str) and holds_secret(name, value)):
@@ -199,7 +199,7 @@ class Mask:
         return self._secret(name)
 
     def word(self, before: object, value: Any) -> Any:
-        """Return a value of a list masked; as a whole when it follows an option such as `--password`."""
+        """Return a masked value of a list; all of it is replaced after an option such as `--password`."""
         option = isinstance(before, str) and before.startswith("-") and holds_secret(before, str(value))
         return self.entry(before, value) if option and not str(value).startswith("-") else self.value(value)
 
@@ -208,7 +208,7 @@ class Mask:
         return REMOVED
 
     def add(self, counts: Mapping[str, int], examples: Mapping[str, Iterable[str]]) -> None:
-        """Add what another mask took out."""
+        """Add the counts and examples of another mask."""
         self.counts.update(counts)
         for kind, originals in examples.items():
             own = self.examples.setdefault(kind, {})
@@ -217,7 +217,7 @@ class Mask:
                     own[original] = None
 
     def _whole(self, text: str) -> str:
-        """Return a text masked, as it stands and as it reads when its letters are decoded."""
+        """Return a text masked both in its raw and in its decoded form."""
         masked = self._masked(text)
         if not has_encoded(masked):
             return masked
@@ -288,7 +288,7 @@ class Mask:
 
     def _path(self, match: re.Match[str]) -> str:
         path = match[0]
-        if not any(map(str.isalnum, path)):  # of a pattern: `${program%/*/*}`
+        if not any(map(str.isalnum, path)):  # a part of a pattern: `${program%/*/*}`
             return path
         parts = path.strip("/").split("/")
         owned = max((i for i, part in enumerate(parts) if part.lower() in self._folders), default=-1)
@@ -307,7 +307,7 @@ class Mask:
             if root and (path == root or path.startswith(f"{root}/")):
                 self._notes.append(("path", path))
                 return f"~{path[len(root) :]}"
-        # What follows a word or a dot is relative (`tokens/s/GPU`, `./a/b`), or an address on the web.
+        # After a word or a dot it is a relative path (`tokens/s/GPU`, `./a/b`), or a web address.
         before = match.string[match.start() - 1 : match.start()]
         joined = before.isascii() and before.isalnum()
         if len(parts) < 2 or parts[0] in _SYSTEM or joined or before in ("_", ".", "/", "~", "}", "…"):
@@ -317,7 +317,7 @@ class Mask:
 
 
 def _forms(name: str) -> set[str]:
-    """Return how a person's name may be written: composed or not, and with the family's name at the other end."""
+    """Return the spellings of a person's name: composed or decomposed, and with the family name first or last."""
     parts = name.split()
     orders = {" ".join(parts), *((f"{parts[1]} {parts[0]}", f"{parts[1]}, {parts[0]}") if len(parts) == 2 else ())}
     return {unicodedata.normalize(form, order) for order in orders for form in ("NFC", "NFD")}

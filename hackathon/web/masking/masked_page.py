@@ -1,5 +1,7 @@
-"""Mask a page that is made: every text, every attribute that is read, and the data in it. What views compute stays as
-it is, so that their links and keys work; a view cannot forget to mask anything."""
+"""Mask a rendered page: every text, every visible attribute, and its data.
+
+Views compute with the original values, so that their links and keys work, and no view can forget to mask.
+"""
 
 import json
 import re
@@ -18,9 +20,9 @@ _DATA = ' type="application/json"'
 
 
 def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
-    """Return an HTML page masked, and without the empty lines and indents that only its template needed.
+    """Return an HTML page masked, and without the empty lines and indentation of its template.
 
-    Addresses in `own` stay as they are: files of the site, whose names are masked already.
+    Addresses in `own` stay: they are files of the site, whose names are masked already.
     """
     pieces = _TAG.split(page)
     verbatim, inside_key = 0, False
@@ -57,7 +59,7 @@ def mask_page(page: str, mask: Mask, own: Container[str] = ()) -> str:
                 inside_key = "PRIVATE KEY" in piece and begins and not ends
             if labelled:
                 label += unescape(piece)
-            elif label and is_secret(label.strip()):  # the value has a cell of its own
+            elif label and is_secret(label.strip()):  # the value is in the next cell
                 pieces[number] = mask.entry(label.strip(), piece)
                 continue
             pieces[number] = _text(piece, mask)

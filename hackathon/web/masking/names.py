@@ -1,4 +1,4 @@
-"""Whom and what run directories name – users, hosts, groups – and whether anything in them has changed."""
+"""The users, hosts and groups that run directories name, and whether those directories have changed."""
 
 import contextlib
 import hashlib
@@ -14,12 +14,12 @@ from hackathon.diagnosis.scrub import holds_secret, learnable, values_of_secrets
 from hackathon.runs.directory import files_of
 
 MOST = 1 << 20
-"""Bytes at the beginning of a file that are looked at."""
+"""Bytes from the beginning of a file that are read."""
 LOGS = ("logs/job.log", "logs/rank-0.log", "logs/scheduler.log")
 TEXTS = 1 << 17
-"""Bytes at the beginning of a log or a source that are looked through for secrets."""
+"""Bytes from the beginning of a log or a source that are searched for secrets."""
 SOURCES = 40
-"""Files of a program that are looked through."""
+"""Files of a program that are searched."""
 _PROGRAMS = (".py", ".sh", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".json", ".env")
 _HOST = re.compile(rb'"host": ?"([^"\\]{1,255})"')
 _TEXT = re.compile(rb'"(user|host|job_id)": ?"([^"\\]{1,255})"')
@@ -27,24 +27,24 @@ _WATCHED = (
     "request.json", "final.json", "source.json", "events", "events/job.jsonl", "logs", "logs/job.log", "metrics",
     "metrics/rank-0.jsonl", "telemetry", "env", "client", "client/diagnosis.json",
 )  # fmt: skip
-"""What changes when a run goes on, ends, is diagnosed or gets a file."""
+"""Files that change while a run continues, ends, is diagnosed or gets a file."""
 _WATCHED_SEALED = ("request.json", "final.json", "client", "client/diagnosis.json")
-"""What may change of a run that is sealed."""
+"""Files of a sealed run that may change."""
 
 
 @dataclass(frozen=True)
 class Named:
-    """What one run directory names."""
+    """The names in one run directory."""
 
     users: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
-    """Values that stand under a secret's name in its request, its log or its program."""
+    """Values after a secret's name in its request, its log or its program."""
 
 
 def stamp(run: str, *, sealed: bool) -> str:
-    """Return a short text that changes when a run's files do: from sizes and times, nothing is read."""
+    """Return a short text that changes with a run's files; computed from sizes and times, without reading them."""
     parts = ["sealed" if sealed else "open"]
     for name in _WATCHED_SEALED if sealed else _WATCHED:
         try:
@@ -56,7 +56,7 @@ def stamp(run: str, *, sealed: bool) -> str:
 
 
 def named(run: Path) -> Named:
-    """Return what a run directory names: its owner, hosts of clients, jobs and records, the job's server, its group."""
+    """Return the names in a run directory: owner, group, job server, hosts of clients, jobs and records."""
     with contextlib.suppress(OSError), files_of(run).held() as files:
         return _named(files)
     return Named()
@@ -73,7 +73,7 @@ def _named(run: GuardedFolder) -> Named:
         for name in names[folder]:
             for kind, value in _TEXT.findall(run.read(f"{folder}/{name}", MOST) or b""):
                 by_kind[kind].add(value.decode("utf-8", "replace"))
-    request = run.json("request.json", MOST)  # only its own group: where the group came from is called so too
+    request = run.json("request.json", MOST)  # the run's own group only: the origin of a value has the same key
     if isinstance(request.get("group"), str):
         groups.add(request["group"])
     for job in jobs:
@@ -111,7 +111,7 @@ def _secrets(run: GuardedFolder, request: Mapping[str, Any]) -> set[str]:
 
 
 def together(runs: Iterable[Named]) -> Named:
-    """Return what several run directories name."""
+    """Return the union of the names in several run directories."""
     users: set[str] = set()
     hosts: set[str] = set()
     groups: set[str] = set()

@@ -1,4 +1,4 @@
-"""The words that this toolkit itself uses as keys in what it gives out: they name nobody, whoever has such a name."""
+"""The keys of this toolkit's own published data, which identify nobody, even if somebody has such a name."""
 
 from collections.abc import Iterator
 from dataclasses import fields
@@ -34,14 +34,14 @@ _OF_SITES = frozenset(
 
 @cache
 def own_keys() -> frozenset[str]:
-    """Return the keys of requests, results, crates and tables; those of what a team chose (parameters) are not here."""
+    """Return the keys of requests, results, crates and tables, without those that a team chose (parameters)."""
     records = (Request, RunRecord, StudyPoint, Check, Data, Metric, RunResult)
     names = {entry.name for record in records for entry in fields(record)} | set(_keys(_every_result()))
     return frozenset(names | _OF_FILES | _OF_CRATES | _OF_HOSTS | _OF_METERS | _OF_SITES | set(UNITS))
 
 
 def _every_result() -> dict[str, Any]:
-    """Return the results of an invented study that has every part which results can have."""
+    """Return the results of an artificial study with every optional part."""
     shares = RunShares(2, (StepShares(0, 50, 1.0, 0.9, unknown=tuple((part, UNMARKED) for part in PARTS[1:])),))
     runs = [
         RunResult(

@@ -1,7 +1,7 @@
-"""Mask a Python program so that it still runs: only its texts, comments and names change, never its grammar.
+"""Mask a Python program so that it still runs: only strings, comments and names change, never the syntax.
 
-What looks for secrets takes `token: str` for one. A value that a program carries stands in a text or a number; so those
-are masked with what stands before them on their line, and the rest word by word.
+A search for secrets would match `token: str`. A secret in a program is in a string or a number, so only those are
+masked with the text before them on their line, and the rest word by word.
 """
 
 import ast
@@ -15,14 +15,14 @@ _TEXTS = frozenset({tokenize.STRING, tokenize.COMMENT, tokenize.NUMBER, tokenize
 _OPENING, _CLOSING = (
     frozenset(getattr(tokenize, f"{letter}STRING_{end}", -1) for letter in "FT") for end in ("START", "END")
 )
-"""From Python 3.12 on a formatted text comes in parts."""
+"""From Python 3.12 on an f-string consists of several tokens."""
 
 
 def masked_program(text: str, mask: Callable[[str], str], names: Callable[[str], bool]) -> str:
-    """Return a program masked token by token; as a whole text where it is no valid program, or would be none.
+    """Return a program masked token by token; as plain text if it is not valid Python, or would become invalid.
 
-    `mask` masks a text; `names(text)` tells whether it still holds something other than what looks like a secret: then
-    the whole masked text is taken too.
+    `mask` masks a text; `names(text)` returns whether the result still contains a name, apart from secrets: then the
+    text masked as plain text is returned.
     """
     masked = mask(text)
     if masked == text or not _valid(text):
@@ -53,7 +53,7 @@ def _by_token(text: str, mask: Callable[[str], str]) -> str:
 
 
 def _tokens(text: str) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
-    """Yield (kind, start, end) of texts, comments, numbers and names; a formatted text is one, whatever is in it."""
+    """Yield (kind, start, end) of strings, comments, numbers and names; an f-string is one token."""
     depth, start = 0, (0, 0)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in _OPENING:
@@ -70,6 +70,6 @@ def _masked(kind: int, word: str, before: str, mask: Callable[[str], str]) -> st
     instead = mask(word)
     if kind not in (tokenize.STRING, tokenize.NUMBER) or REMOVED in instead:
         return instead
-    # `password = "…"`: only the name before it tells that it is a secret
+    # `password = "…"`: only the name before it indicates a secret
     more = mask(before + word).count(REMOVED) > mask(before).count(REMOVED)
     return instead if not more else "0" if kind == tokenize.NUMBER else repr(REMOVED)

@@ -1,1 +1,1 @@
-"""What every page is made of: templates, figures, safe Markdown, styles and scripts."""
+"""The parts of every page: templates, figures, safe Markdown, styles and scripts."""

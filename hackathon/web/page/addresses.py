@@ -1,11 +1,11 @@
-"""What an address asks of a page: its kind, its key, and options."""
+"""The parts of a page's address: kind, key, and options."""
 
 from typing import NamedTuple
 
 from hackathon.web.page.tables import is_option
 
 Options = tuple[tuple[str, str], ...]
-"""What an address asks of a page beside its kind and key: (name, value), in the order given."""
+"""Options of an address besides kind and key: (name, value), in their order."""
 OPTIONS = {
     "run": frozenset({"x", "y", "smooth"}),
     "log": frozenset({"find", "line"}),
@@ -14,13 +14,11 @@ OPTIONS = {
     "scaling": frozenset({"team", "references"}),
     "board": frozenset({"find"}),
 }
-"""Kind → the options that its `values(source, key, options)` takes; its tables have their own (`is_option`)."""
+"""Kind → the options that its `values(source, key, options)` accepts; tables have their own (`is_option`)."""
 LONGEST_OPTION, MOST_OPTIONS = 200, 64
 
 
 class PageAddress(NamedTuple):
-    """What page is asked for."""
-
     kind: str
     key: str
     language: str
@@ -28,7 +26,7 @@ class PageAddress(NamedTuple):
 
 
 def known_options(kind: str, pairs: Options) -> Options:
-    """Return those options that a kind of page takes, without empty and endless ones."""
+    """Return the options that a kind of page accepts, without empty and very long ones."""
     names = OPTIONS.get(kind, frozenset())
     options = [
         (name, value)

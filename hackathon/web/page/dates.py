@@ -1,4 +1,4 @@
-"""Days as a report writes them, and a list of words as a sentence has it."""
+"""Format days for a report, and lists of words for a sentence."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Date = tuple[int, int, int, int]
 
 
 def parsed(day: str) -> Date | None:
-    """Return the parts of a day such as 2019-01-24, None for anything else."""
+    """Return the parts of a day such as 2019-01-24; None for anything else."""
     try:
         date = time.strptime(day.strip(), "%Y-%m-%d")
     except ValueError:
@@ -26,7 +26,7 @@ def parsed(day: str) -> Date | None:
 
 
 def day_text(day: str) -> str:
-    """Return one day: `Thu, 24 January 2019`, `2019年1月24日（木）`; what is no day stays as it was written."""
+    """Return one day: `Thu, 24 January 2019`, `2019年1月24日（木）`; an invalid date stays unchanged."""
     date = parsed(day)
     if date is None:
         return line(day, 60)
@@ -39,7 +39,7 @@ def day_text(day: str) -> str:
 def days_text(days: Sequence[str]) -> str:
     """Return the days of an event: `24–25 January 2019 (Thu–Fri)`, `2019年1月24日（木）–25日（金）`.
 
-    Days that do not follow one another are told one by one.
+    Days that are not consecutive are listed one by one.
     """
     dates = [parsed(day) for day in dict.fromkeys(days)]
     if len(dates) < 2 or None in dates:
@@ -70,12 +70,12 @@ def _weekday(number: int) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them: `a, b and c`, `a、b、c`."""
+    """Return words as a list in a sentence: `a, b and c`, `a、b、c`."""
     if language() == "ja" or len(words) < 2:
         return "、".join(words)
     return f"{', '.join(words[:-1])} {message('report.and')} {words[-1]}"
 
 
 def joined(*sentences: str) -> str:
-    """Return sentences as a paragraph; empty ones are left out. Japanese has no blank between them."""
+    """Return sentences as a paragraph, without empty ones. Japanese has no space between them."""
     return ("" if language() == "ja" else " ").join(sentence for sentence in sentences if sentence)

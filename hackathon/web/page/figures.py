@@ -20,51 +20,51 @@ from hackathon.web.page.labels import with_words, wordless
 from hackathon.web.page.svg import slim
 
 VERSION = "5"
-"""Of how a drawing is made from a specification: another one draws anew what a cache holds."""
+"""Version of the conversion from specification to drawing; another version invalidates cached drawings."""
 KEPT = 500
-"""Drawings that are kept in memory."""
+"""Drawings that are cached in memory."""
 KEPT_ON_DISK = 20_000
-"""Drawings that are kept in a folder, about 4 kB each."""
+"""Drawings that are cached in a folder, about 4 kB each."""
 _SUFFIX = ".svg"
 BATCH, ATTEMPTS = 200, 20
-"""Drawings that one process makes, and how often it may fail, where many are drawn ahead."""
+"""Drawings that one process makes, and how often it may fail, if many are drawn in advance."""
 _KEPT, _GIVEN_UP = "drawings", "given up"
-"""Tables of a memory: key → drawing; key of what could not be drawn ahead → why, so that not each page tries again."""
+"""Tables of a memory: key → drawing; key → why it could not be drawn in advance, so that not every page tries again."""
 _ahead: ContextVar["Asked | None"] = ContextVar("ahead", default=None)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with everything that a page says about it, in one language."""
+    """One picture with all its texts, in one language."""
 
     name: str
-    """Unique in its page, letters and `-`."""
+    """Unique in its page, of letters and `-`."""
     title: str
     alt: str
-    """What is to be seen, in words, for who cannot see it."""
+    """A description in words, for readers who cannot see the picture."""
     spec: Mapping[str, Any]
-    """Vega-Lite: no title, no background, no address outside."""
+    """Vega-Lite, without title, background and external addresses."""
     columns: tuple[str, ...] = ()
-    """Heads of the data table."""
+    """Headers of the data table."""
     rows: tuple[tuple[str, ...], ...] = ()
-    """The same numbers as in the picture."""
+    """The numbers of the picture."""
     svg: str | None = None
-    """The drawing, text as text; None before it is drawn, or when it cannot be."""
+    """The drawing, with texts as text elements; None before it is drawn, or if that failed."""
 
 
 @dataclass
 class Asked:
-    """What is to be drawn at the end of an `ahead` block."""
+    """The figures to draw at the end of an `ahead` block."""
 
     specs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     times: int = 0
-    """How often figures were asked for that were not drawn yet."""
+    """How often figures without a drawing were requested."""
 
 
 def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]:
-    """Return the figures with their drawings, and why some are without one (empty when none is).
+    """Return the figures with their drawings, and why some have none (empty if all have one).
 
-    One drawing process for all that were not drawn before, as the memory and its folder have them.
+    One process draws all that are neither in the memory nor in its folder.
     """
     figures = [replace(figure, spec=themed(figure.spec)) for figure in figures]
     parted = [wordless(figure.spec) for figure in figures]
@@ -93,9 +93,9 @@ def drawn(figures: Sequence[Figure], memory: Memory) -> tuple[list[Figure], str]
 
 @contextlib.contextmanager
 def ahead(memory: Memory) -> Iterator[Asked]:
-    """Only note what is to be drawn until the end of the block, then draw all of it by few processes into a memory.
+    """Collect figures until the end of the block, then draw all of them with few processes into a memory.
 
-    Who makes many pages asks for their figures twice: in such a block, and then to have them. Yields what was asked for
+    A caller with many pages requests their figures twice: in such a block, and again to get them. Yields the requests
     so far.
     """
     requests = Asked()
@@ -128,8 +128,8 @@ def _keep(memory: Memory, drawings: Mapping[str, str | None]) -> None:
 
 
 def _draw(specs: Mapping[str, Mapping[str, Any]], memory: Memory) -> dict[str, str]:
-    """Return drawings by key, and keep them in the memory's folder. Raises as `pictures` does."""
-    # The letters are the page's: to measure them in one family is five times as fast as in a list of ten.
+    """Return drawings by key, and store them in the memory's folder. Raises as `pictures` does."""
+    # The page sets the font: measuring text in one font family is five times as fast as in a list of ten.
     plain = [{**spec, "config": {**spec.get("config", {}), "font": "sans-serif"}} for spec in specs.values()]
     drawings = {}
     for key, picture in zip(specs, (memory.pictures or pictures)(plain, "svg"), strict=True):
@@ -139,7 +139,7 @@ def _draw(specs: Mapping[str, Mapping[str, Any]], memory: Memory) -> dict[str, s
 
 
 def themed(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a specification with the letters and greys of all pictures where it has none of its own."""
+    """Return a specification with the fonts and greys of all pictures as defaults."""
     return {"background": None, "config": _theme(), **spec}
 
 
@@ -155,7 +155,7 @@ def _key(spec: Mapping[str, Any]) -> str:
 
 
 def _read(folder: Path | None, key: str) -> str | None:
-    """Return a drawing from the folder, None when it is not there or not what was written."""
+    """Return a drawing from the folder; None if it is missing or damaged."""
     if folder is None:
         return None
     try:
@@ -168,10 +168,10 @@ def _read(folder: Path | None, key: str) -> str | None:
 def _write(folder: Path | None, key: str, svg: str) -> None:
     if folder is None:
         return
-    with contextlib.suppress(OSError):  # a full disk, a folder that is gone: the next one draws it again
+    with contextlib.suppress(OSError):  # a full disk, or a deleted folder: the next page draws it again
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(folder / f"{key}{_SUFFIX}", f"{hashlib.sha256(svg.encode()).hexdigest()}\n{svg}")
-        # A page that is watched live leaves a drawing for each change: now and then the oldest go.
+        # A live page adds a drawing for each change, so the oldest are deleted now and then.
         if int(key[:2], 16) == 0:
             drawings = sorted(folder.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime)
             for path in drawings[: -KEPT_ON_DISK or None]:
@@ -179,5 +179,5 @@ def _write(folder: Path | None, key: str, svg: str) -> None:
 
 
 def _own_names(svg: str, name: str) -> str:
-    # Several pictures lie in one page, and the engine gives all of them the same names for what they refer to inside.
+    # Several pictures share a page, and the engine uses the same internal ids for all of them.
     return re.sub(r'(\bid="|url\(#)', rf"\g<1>{name}-", svg)

@@ -1,7 +1,7 @@
-"""The words of a drawing apart from its shapes: one drawing then serves every language.
+"""Separate the words of a drawing from its shapes, so that one drawing serves every language.
 
-Titles of axes and letters beside marks take no part in the layout but for a margin, so they are drawn as stand-ins and
-put in afterwards. Tooltips are not drawn at all.
+Axis titles and texts beside marks affect the layout only by a margin, so they are drawn as placeholders and inserted
+afterwards. Tooltips are not drawn at all.
 """
 
 from collections.abc import Mapping
@@ -9,18 +9,21 @@ from html import escape
 from typing import Any
 
 LONGEST = 40
-"""Letters of a word that is put in afterwards; the engine cuts longer ones to the room they have."""
+"""The most characters of a word that is inserted afterwards.
+
+The engine truncates longer ones to the available space.
+"""
 _STAND_IN = "Words{:02d}"
 
 
 def wordless(spec: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a Vega-Lite specification with stand-ins for its words and without tooltips, and the words in order."""
+    """Return a Vega-Lite specification with placeholders for its words and without tooltips, and the words in order."""
     words: list[str] = []
     return _walk(spec, words), words
 
 
 def with_words(svg: str, words: list[str]) -> str:
-    """Return a drawing with the words in place of their stand-ins, as text."""
+    """Return a drawing with its words in place of the placeholders, as text."""
     for number, word in enumerate(words):
         svg = svg.replace(f">{_STAND_IN.format(number)}<", f">{escape(word, quote=False)}<")
     return svg
@@ -45,7 +48,7 @@ def _walk(value: Any, words: list[str]) -> Any:
 
 
 def _is_word(value: object) -> bool:
-    # a line break, or a stand-in's own form, is left to the engine
+    # the engine draws texts with a line break, or in the form of a placeholder
     return (
         isinstance(value, str) and 0 < len(value) <= LONGEST and value.isprintable() and not value.startswith("Words")
     )

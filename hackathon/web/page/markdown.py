@@ -1,4 +1,4 @@
-"""Templates to Markdown: every value is text and nothing but text, whatever is in it."""
+"""Render templates to Markdown in which every value is plain text."""
 
 import functools
 import re
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def escaped(text: str) -> str:
-    """Return a text as one line of Markdown that shows just these letters, in a paragraph, a heading or a table."""
+    """Return a text as one line of Markdown for exactly these characters, in a paragraph, heading or table."""
     return markdown.escaped(clean.line(text, clean.BLOCK))
 
 
 def quoted(text: str) -> "Markup":
-    """Return a text as code in a cell of a table, where a bar needs a backslash even in code (GFM, section 4.10)."""
+    """Return a text as code in a table cell, where a bar needs a backslash even in code (GFM, section 4.10)."""
     from markupsafe import Markup
 
     plain = " ".join(clean.line(text, clean.BLOCK).split()).replace("|", "\\|")
@@ -42,7 +42,7 @@ def render_markdown(template: str, language: str, **values: Any) -> str:
 
 
 def ruled(columns: int, words: int = 1) -> "Markup":
-    """Return the line below a table's heads; all but the first columns, of `words`, stand to the right."""
+    """Return the line below a table's headers; all columns after the first `words` are right-aligned."""
     from markupsafe import Markup
 
     return Markup("|".join(["", *(["---"] * words), *(["---:"] * (columns - words)), ""]))
@@ -50,7 +50,7 @@ def ruled(columns: int, words: int = 1) -> "Markup":
 
 @functools.cache
 def environment() -> "Environment":
-    """Return the environment of Markdown templates: values are escaped on their way out, what is undefined fails."""
+    """Return the environment of Markdown templates: values are escaped on output, undefined names are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
@@ -69,7 +69,7 @@ def environment() -> "Environment":
 
 
 def _finalize(value: object) -> "Markup":
-    """Return a value as Markdown: what templates and macros have made stays, all else is a text."""
+    """Return a value as Markdown: output of templates and macros unchanged, everything else as text."""
     from markupsafe import Markup
 
     return value if isinstance(value, Markup) else Markup(escaped(str(value)))

@@ -1,8 +1,8 @@
-"""Views to HTML: the same templates for the published site and for the live dashboard.
+"""Render views to HTML, with the same templates for the published site and for the live dashboard.
 
-A page is a template `templates/pages/<name>.html.j2` and one record `view`. It refers to other pages by
-`link(kind, key)`, which each way out answers with its own addresses, or with None where it has no such page: then the
-template shows the words without a link.
+A page is a template `templates/pages/<name>.html.j2` and one record `view`. It refers to other pages by `link(kind,
+key)`, which site and dashboard answer with their own addresses, or with None if they have no such page: the template
+then shows the words without a link.
 """
 
 import base64
@@ -35,19 +35,21 @@ KINDS = (
     "now", "teams", "team", "study", "run", "profile", "speedup", "log", "diff", "runs", "compare", "scaling", "board",
     "cluster", "schedule", "survey", "surveys", "home", "file",
 )  # fmt: skip
-"""Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`; diff: two
-such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a CSV; the
-others have none."""
+"""Kinds of pages. Keys: team, survey: its name; study, run, profile and speedup: `<project folder>//<id>`.
+
+Diff: two such with `|` between; log: such a one and the log's name with `|` between; file: a path in the site, e.g. a
+CSV; the others have none.
+"""
 MENU = ("now", "schedule", "teams", "runs", "scaling", "board", "survey", "surveys", "cluster")
 """Pages of the menu, in its order; those without an address are left out."""
 
 Link = Callable[[str, str], str | None]
-"""(kind, key) → the address, relative to the page that is being made, or None."""
+"""(kind, key) → the address, relative to the page being rendered, or None."""
 
 
 @dataclass(frozen=True)
 class Logo:
-    """The picture at the head of every page."""
+    """The picture at the top of every page."""
 
     address: str
     width: int
@@ -57,41 +59,41 @@ class Logo:
 
 @dataclass(frozen=True)
 class About:
-    """What search engines and chats show of a page that somebody links to."""
+    """Data for search engines and chats that preview a link to a page."""
 
     description: str
     host: str = ""
-    """Who holds the event; empty where nobody is named."""
+    """The organiser; empty if none is named."""
     base: str = ""
-    """The address of the folder of the pages on the web, with `/` at its end; empty where nobody told it."""
+    """The web address of the folder of the pages, with a trailing `/`; empty if unknown."""
     image: str = ""
-    """The address of a picture on the web; empty without one."""
+    """The web address of a picture; empty without one."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What all pages of one way out have in common."""
+    """Settings that all pages of a site or dashboard share."""
 
     title: str
     subtitle: str = ""
     languages: Sequence[str] = LANGUAGES
     live: bool = False
-    """Whether a server keeps the pages fresh: then `live.js` and the stream are there."""
+    """Whether a server updates the pages; `live.js` and the stream exist then."""
     masked: bool = True
-    """Whether names of people and machines were taken out: told in the footer."""
+    """Whether names of people and machines were masked, which the footer says."""
     scripts: Sequence[str] = ()
     """Addresses of script files for this page, e.g. `vega.js`; all of the same origin."""
     stylesheet: str | None = None
-    """The address of the style sheet; None puts it into the page."""
+    """The address of the style sheet; None embeds it in the page."""
     acts: str = ""
-    """What stands in forms for their token, which each answer has of its own; empty: nothing can be done here."""
+    """Placeholder for the token in forms, which each answer replaces; empty: no forms."""
     said: str = ""
-    """What stands for what became of the form before, likewise."""
+    """Placeholder for the outcome of the last form, which each answer replaces."""
     policy: str | None = None
     """The Content-Security-Policy for a `meta` element; None: the default below; "": the server sends a header."""
     logo: Logo | None = None
     about: About | None = None
-    """None: nothing is told to others, as on a server of the event's own."""
+    """None: no preview data, as on an event's own server."""
 
 
 def render(
@@ -109,8 +111,8 @@ def render(
 ) -> str:
     """Return a page in a language.
 
-    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of its making;
-    `file`: the page's own name in a site; `asked`: None where nobody answers options.
+    `others`: (language, address) of the same page; `here`: its kind, marked in the menu; `now`: the time of rendering;
+    `file`: the page's own name in a site; `asked`: its options, None without a server.
     """
     with speaking(language):
         page: str = environment().get_template(template).render(
@@ -141,18 +143,18 @@ def style() -> str:
 
 @functools.cache
 def default_policy() -> str:
-    """Return the policy of a page that holds its style and runs nothing."""
+    """Return the policy of a page with an embedded style and no scripts."""
     return f"default-src 'none'; style-src {allowed(style())}; base-uri 'none'; form-action 'none'"
 
 
 def allowed(text: str) -> str:
-    """Return how a policy allows a style or script that stands in the page (CSP level 3, section 2.3.1)."""
+    """Return the policy source that allows an embedded style or script (CSP level 3, section 2.3.1)."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @functools.cache
 def environment() -> "Environment":
-    """Return the templates' environment: everything is escaped, and what is not defined is an error."""
+    """Return the templates' environment: everything is escaped, and undefined names are errors."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
     from markupsafe import Markup
 
@@ -161,13 +163,13 @@ def environment() -> "Environment":
     templates = Environment(
         loader=FileSystemLoader(shipped("templates", "pages")),
         undefined=StrictUndefined,
-        auto_reload=False,  # a server that goes on while the program is replaced keeps what fits its code
+        auto_reload=False,  # a running server keeps the templates that match its code when the program is replaced
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    with contextlib.suppress(RuntimeError):  # nobody knows this user's home
-        # the code of a template depends on the options above, too
+    with contextlib.suppress(RuntimeError):  # this user has no known home
+        # a template's compiled code also depends on the options above
         options = (templates.autoescape, templates.trim_blocks, templates.lstrip_blocks)
         templates.bytecode_cache = private_cache(user_cache() / "pages", f"{__version__} {options}")
     templates.globals.update(
@@ -187,15 +189,15 @@ def environment() -> "Environment":
         number=show.number, percent=show.percent, spread=show.spread, state=show.state, moment=moment, span=span,
         size=format_size, spec=_spec, code=_code, pieces=pieces, part=_part, mean=_mean, quartiles=_quartiles,
         asking=asking,
-        shell=shlex.quote,  # a name of others in a command to paste
+        shell=shlex.quote,  # other people's names in a command for copying
     )  # fmt: skip
     return templates
 
 
 def _spec(spec: Mapping[str, Any]) -> "Markup":
-    """Return a specification as JSON that can stand in a `script` element: no `<`, `>`, `&` in any of its texts.
+    """Return a specification as JSON for a `script` element, without `<`, `>` and `&` in its texts.
 
-    Numbers have six digits: nobody sees more in a plot.
+    Numbers have six digits, which is more than a plot can show.
     """
     from markupsafe import Markup
 
@@ -206,7 +208,7 @@ def _spec(spec: Mapping[str, Any]) -> "Markup":
 
 
 def _code(text: str) -> "Markup":
-    """Return a text with what stands between backticks as code; everything in it is escaped."""
+    """Return a text with the parts between backticks as code; everything in it is escaped."""
     from markupsafe import Markup, escape
 
     marked = (Markup("<code>{}</code>").format(part) if kind else escape(part) for part, kind in pieces(text))
@@ -252,6 +254,6 @@ def moment(seconds: float | None) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a duration as `2 min 20 s` would be typed on a clock: `0:02:20`."""
+    """Return a duration as on a clock, e.g. `0:02:20` for 140 s."""
     minutes, remainder = divmod(max(0, round(seconds)), 60)
     return f"{minutes // 60}:{minutes % 60:02d}:{remainder:02d}"

@@ -1,8 +1,8 @@
-"""Pictures that an organiser gives: PNG and JPEG, without what tells where, when, by whom and with what they were made.
+"""Strip an organiser's PNG and JPEG pictures of all metadata: place, time, author and camera.
 
-Only the picture itself goes out. Of a PNG the chunks that a decoder needs (PNG, third edition, section 11), of a JPEG
-the segments of its coding with colour profile and orientation (ITU-T T.81, annex B; Exif 2.3, tag 0x0112). What lies
-behind the picture's end, as short films of telephones do, goes too.
+Only the picture itself is published: of a PNG the chunks that a decoder needs (PNG, third edition, section 11), of a
+JPEG the coding segments with colour profile and orientation (ITU-T T.81, annex B; Exif 2.3, tag 0x0112). Data after the
+picture's end, such as a phone's short films, are removed too.
 """
 
 import struct
@@ -17,7 +17,7 @@ from hackathon.text.errors import RequestError
 LARGEST = 4 << 20
 """Bytes of a picture; a page with larger ones loads slowly."""
 SIDE = 20_000
-"""Pixels of a side."""
+"""The most pixels of a side."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _PNG_KEPT = frozenset({b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"pHYs"})
 _STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
@@ -28,25 +28,24 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that may go out."""
+    """A picture that may be published."""
 
     suffix: str
     """`.png` or `.jpg`."""
     raw: bytes
     width: int
-    """Pixels, as it is shown."""
+    """Pixels, after the rotation by its orientation."""
     height: int
 
     @property
     def media_type(self) -> str:
-        """Return its media type."""
         return "image/png" if self.suffix == ".png" else "image/jpeg"
 
 
 def read_picture(folder: Path, name: str, largest: int = LARGEST) -> Picture:
-    """Return a picture that hackathon.yaml names, without anything that is not seen.
+    """Return a picture that hackathon.yaml names, without invisible data.
 
-    Raises RequestError for a file that is not there, too large, outside of the folder, or neither PNG nor JPEG.
+    Raises RequestError for a file that is missing, too large, outside of the folder, or neither PNG nor JPEG.
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
@@ -63,7 +62,7 @@ def read_picture(folder: Path, name: str, largest: int = LARGEST) -> Picture:
 
 
 def cleaned(raw: bytes) -> Picture:
-    """Return a picture without anything that is not seen. Raises ValueError, IndexError or struct.error for others."""
+    """Return a picture without invisible data. Raises ValueError, IndexError or struct.error for other files."""
     picture = _png(raw) if raw.startswith(_PNG) else _jpeg(raw)
     if not (0 < picture.width <= SIDE and 0 < picture.height <= SIDE):
         raise ValueError("size")
@@ -142,7 +141,10 @@ def _jpeg(raw: bytes) -> Picture:
 
 
 def _is_needed(marker: int, data: bytes) -> bool:
-    """Return whether a decoder needs a segment: of those of applications JFIF, Adobe's colours and their profile."""
+    """Return whether a decoder needs a segment.
+
+    Of application segments JFIF, Adobe's colours and the colour profile.
+    """
     if marker == _COMMENT:
         return False
     if 0xE0 <= marker <= 0xEF:
@@ -156,7 +158,7 @@ def _without_thumbnail(jfif: bytes) -> bytes:
 
 
 def _scan_end(raw: bytes, offset: int) -> int:
-    """Return where the coded data of a scan ends: at the next marker that is no restart."""
+    """Return where the coded data of a scan ends: at the next marker other than a restart."""
     while True:
         offset = raw.index(b"\xff", offset)
         following = raw[offset + 1]
@@ -166,7 +168,7 @@ def _scan_end(raw: bytes, offset: int) -> int:
 
 
 def _turned(tiff: bytes) -> int:
-    """Return an Exif record's orientation 1…8; 1 where it tells none."""
+    """Return an Exif record's orientation 1…8; 1 by default."""
     order = {b"II": "<", b"MM": ">"}.get(tiff[:2])
     if order is None or len(tiff) < 10:
         return 1
@@ -183,7 +185,7 @@ def _turned(tiff: bytes) -> int:
 
 
 def _exif(orientation: int) -> bytes:
-    """Return an Exif segment that tells the orientation and nothing else."""
+    """Return an Exif segment with only the orientation."""
     entry = struct.pack(">HHIHH", _ORIENTATION, 3, 1, orientation, 0)
     tiff = b"MM\0*" + struct.pack(">IH", 8, 1) + entry + struct.pack(">I", 0)
     data = b"Exif\0\0" + tiff

@@ -1,11 +1,11 @@
-"""The specifications of pictures in few bytes: what sets one apart from the form that pictures of its kind share.
+"""Shorten the specifications of pictures: store only the difference from a form that similar pictures share.
 
 A form is a template of `templates/plots/` with the theme. A difference is JSON, read by `plots.js` (`whole` there):
 
 - anything but an object: the value itself
-- `{"=": value}`: the value itself, where it is an object
+- `{"=": value}`: the value itself, if it is an object
 - `{"|": {column: [values]}}`: rows, `[{column: value}, …]`
-- `{"@": [entry, …]}`: a list; an entry is a place in the form's list, `[place, difference]`, or `[value]`
+- `{"@": [entry, …]}`: a list; an entry is an index in the form's list, `[index, difference]`, or `[value]`
 - any other object: differences by key; keys under `-` are left out
 """
 
@@ -26,13 +26,13 @@ _OF = {
     "all": ("overview-0", "overview-1"), "progress": ("progress",), "telemetry": ("telemetry",),
     "shares": ("shares",), "ratings": ("survey",), "trial": ("trials",),
 }  # fmt: skip
-"""Part of a figure's name → forms that it may have."""
+"""Prefix of a figure's name → its possible forms."""
 _LEFT_OUT = ("$schema", "title", "spacing", "datasets")
 
 
 @functools.cache
 def forms() -> dict[str, dict[str, Any]]:
-    """Return the forms by name; what all share stands under the empty name."""
+    """Return the forms by name; the part that all share has the empty name."""
     specs: dict[str, dict[str, Any]] = {"": {**themed({}), "padding": 2, "autosize": AUTOSIZE}}
     for name in ("scaling", "overview", "progress", "telemetry", "shares", "survey", "trials"):
         spec = json.loads(shipped("templates", "plots", f"{name}.vl.json").read_text(encoding="utf-8"))
@@ -46,17 +46,17 @@ def forms() -> dict[str, dict[str, Any]]:
 
 
 def forms_file() -> str:
-    """Return the script that holds the forms."""
+    """Return the script that defines the forms."""
     return f"window.hackathonForms={_text(forms())};\n"
 
 
 def form_of(name: str) -> dict[str, Any]:
-    """Return a whole form."""
+    """Return a complete form."""
     return {**forms()[""], **forms()[name]}
 
 
 def shortened(figure: str, spec: Mapping[str, Any]) -> list[Any]:
-    """Return `[form, difference]` for the specification of a figure; the form is empty where none fits."""
+    """Return `[form, difference]` for a figure's specification; the form's name is empty if none matches."""
     shortest: list[Any] = ["", difference(form_of(""), spec)]
     names = [form for part, names in _OF.items() if part in figure.split("-") for form in names]
     for name in names:
@@ -67,7 +67,7 @@ def shortened(figure: str, spec: Mapping[str, Any]) -> list[Any]:
 
 
 def difference(form: Any, value: Any) -> Any:
-    """Return what makes `value` of `form`; ABSENT where they are equal."""
+    """Return the difference that turns `form` into `value`; ABSENT if they are equal."""
     if isinstance(value, dict):
         change = _of_mapping(form if isinstance(form, dict) else {}, value)
         return ABSENT if isinstance(form, dict) and change == {} else change
@@ -94,7 +94,7 @@ def whole(form: Any, change: Any) -> Any:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Return whether two values are the same JSON, but for the order of keys."""
+    """Return whether two values are the same JSON, regardless of the order of keys."""
     if type(value) is not type(other):
         return False
     if isinstance(value, dict):

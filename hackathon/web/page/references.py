@@ -24,21 +24,21 @@ class Reference:
     date: str
     processes: int
     low: float
-    """Parallel efficiency; `low` and `high` are the same where one number is told."""
+    """Parallel efficiency; `low` and `high` are equal if one number is published."""
     high: float
     source: str
     address: str
     label: str = ""
-    """What stands beside it in a picture."""
+    """The text beside it in a picture."""
 
     @property
     def efficiency(self) -> float:
-        """The middle of its efficiency."""
+        """The middle of its efficiency range."""
         return (self.low + self.high) / 2
 
     @property
     def speedup(self) -> float:
-        """The middle of its speed-up over one process."""
+        """The middle of its range of speed-ups over one process."""
         return self.efficiency * self.processes
 
     @property
@@ -55,26 +55,26 @@ class Reference:
 
 @dataclass(frozen=True)
 class References:
-    """What the teams' results are set beside."""
+    """Published results for comparison with those of the teams."""
 
     target: float
-    """Parallel efficiency that teams aim at."""
+    """The parallel efficiency that is the teams' target."""
     target_name: str
     target_title: str
     points: tuple[Reference, ...]
 
 
 def read_references(event_folder: Path | None) -> References:
-    """Return the event's own references, or those that are shipped, with texts in the current language.
+    """Return the event's own references, or the shipped ones, with texts in the current language.
 
-    Raises ConfigError for a file that is no YAML; entries in it that are not as they should be are left out.
+    Raises ConfigError for invalid YAML; malformed entries are left out.
     """
     path = _file(event_folder)
     return _read(path, language(), path.stat().st_mtime_ns)
 
 
 def mark(event_folder: Path | None) -> str:
-    """Return a text that changes when the file with the references does."""
+    """Return a text that changes with the file of the references."""
     path = _file(event_folder)
     with contextlib.suppress(OSError):
         status = path.stat()

@@ -1,4 +1,4 @@
-"""What others wrote, as a page may show it: no escape sequences, no control characters, no direction marks, no end."""
+"""Clean other people's texts for a page: no escape sequences, control characters or direction marks."""
 
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -9,23 +9,23 @@ from hackathon.text.messages import message
 from hackathon.text.printable import printable, without_escapes
 
 LINE, BLOCK = 2000, 200_000
-"""Letters of one line, and of a text of many lines, that a page shows."""
+"""Characters of one line, and of a text of many lines, that a page shows."""
 TAIL_LINES = 200
 """Lines at the end of a log that a page shows."""
 TAIL_BYTES = 512 << 10
-"""Bytes at the end of a log in which they are looked for."""
+"""Bytes at the end of a log that are read for them."""
 _JOINERS = "\u200c\u200d"
-"""They hold emoji and some scripts together, and are no control characters to a reader."""
+"""Joiners inside emoji and some scripts, which are visible to a reader."""
 
 
 def line(text: str, most: int = LINE) -> str:
-    """Return a text as one line; what is longer than `most` letters is cut, and a remark says so."""
+    """Return a text as one line; a text of more than `most` characters is truncated, with a note."""
     plain = printable(without_escapes(text[: 4 * most + LINE]), kept=_JOINERS)
     return _cut(plain, most, len(text))
 
 
 def block(text: str, most: int = BLOCK) -> str:
-    """Return a text with its lines and tabs; each is cut as by `line`, the whole after `most` letters."""
+    """Return a text with its lines and tabs; each line is truncated as by `line`, the text after `most` characters."""
     cut = text[:most]
     if "\r" in cut:
         cut = cut.replace("\r\n", "\n").replace("\r", "\n")
@@ -38,7 +38,7 @@ def block(text: str, most: int = BLOCK) -> str:
 
 
 def value(record: Any) -> Any:
-    """Return a view record or a JSON value with every text in it cleaned as by `block`, keys too."""
+    """Return a view record or a JSON value with every text cleaned as by `block`, including keys."""
     if isinstance(record, str):
         return block(record)
     if isinstance(record, dict):
@@ -51,10 +51,10 @@ def value(record: Any) -> Any:
 
 
 def tail(inside: GuardedFolder, name: str, most: int = TAIL_LINES) -> tuple[list[str], int, int] | None:
-    """Return the last lines of a log, cleaned, how much before them is left out (bytes and lines), and its
-    size; None: no such log.
+    """Return the last lines of a log, cleaned, the bytes and lines before them, and its size.
 
-    Of a progress bar the last state is left. Binary content is shown with the sign for what is no text.
+    None if it does not exist. Of a progress bar the last state is left. Invalid bytes are shown as replacement
+    characters.
     """
     ending = inside.end(name, TAIL_BYTES)
     if ending is None:
@@ -62,7 +62,7 @@ def tail(inside: GuardedFolder, name: str, most: int = TAIL_LINES) -> tuple[list
     raw, size = ending
     before = size - len(raw)
     if before and b"\n" in raw[:-1]:
-        raw = raw[raw.index(b"\n") + 1 :]  # the rest of a line whose beginning is not there
+        raw = raw[raw.index(b"\n") + 1 :]  # the end of a line whose beginning was not read
     splitter = Splitter(states=False)
     lines = [*splitter.feed(raw)]
     partial = splitter.rest()

@@ -1,6 +1,6 @@
-"""The files beside the pages: the style sheet, the scripts, and Vega as one file.
+"""The files of the pages: the style sheet, the scripts, and Vega as one file.
 
-A page works without any of the scripts. `plots.js` loads `vega.js` from its own folder when somebody points at a plot.
+A page works without any of the scripts. `plots.js` loads `vega.js` from its own folder when a reader points at a plot.
 """
 
 import hashlib
@@ -16,18 +16,18 @@ from hackathon.text.paths import child_environment, shipped
 from hackathon.web.page.plot_forms import forms_file
 
 SECONDS = 120.0
-"""How long making the bundle may take on a busy login node; 2 s on a quiet one."""
+"""Seconds allowed for building the bundle on a busy login node; 2 s on an idle one."""
 SNIPPET = "window.hackathonPlot = vegaEmbed;"
-"""What the bundle leaves behind for `plots.js`."""
+"""The global name that the bundle defines for `plots.js`."""
 _PROGRAM = "import sys, vl_convert; sys.stdout.buffer.write(vl_convert.javascript_bundle(sys.argv[1]).encode())"
 
 
 def vega_bundle(cache: Path) -> bytes:
-    """Return Vega, Vega-Lite and Vega-Embed as one classic script, 0.9 MB, made once in the folder `cache`.
+    """Return Vega, Vega-Lite and Vega-Embed as one classic script, 0.9 MB, built once in the folder `cache`.
 
-    It begins with the notices of their licences, which whoever publishes it has to pass on.
+    It begins with the notices of their licences, which every publisher has to pass on.
 
-    Raises UnavailableError without vl-convert and HackathonError when it cannot be made; the pages go on without.
+    Raises UnavailableError without vl-convert and HackathonError if the build fails; the pages work without it.
     """
     from importlib.metadata import PackageNotFoundError, version
 
@@ -41,7 +41,7 @@ def vega_bundle(cache: Path) -> bytes:
         if head == _seal(content):
             return content
     bundle = _bundle()
-    with suppress(OSError):  # a full disk: it is made again next time
+    with suppress(OSError):  # a full disk: it is built again next time
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_whole(cache / name, _seal(bundle) + b"\n" + bundle)
     return bundle
@@ -56,7 +56,7 @@ def _notices() -> bytes:
 
 
 def _bundle() -> bytes:
-    # A process of its own, as for drawings: the engine may crash, and its memory goes with it.
+    # A separate process, as for drawings, because the engine may crash, and its memory is freed at the end.
     try:
         child = subprocess.run(
             [sys.executable, "-P", "-c", _PROGRAM, SNIPPET],
@@ -67,7 +67,7 @@ def _bundle() -> bytes:
     if child.returncode or SNIPPET.split(" ")[0].encode() not in child.stdout:
         last = child.stderr.decode("utf-8", "replace").strip().splitlines()
         raise HackathonError("look.no_bundle", reason=last[-1][:300] if last else f"exit {child.returncode}")
-    # It is written as a module: its names must not become names of the page.
+    # It is a module, whose names must not become names of the page.
     return b"/*!\n" + _notices() + b"*/\n" + b'(() => {\n"use strict";\n' + child.stdout + b"\n})();\n"
 
 
@@ -88,8 +88,8 @@ FILES: dict[str, Callable[[Path], bytes]] = {
     "forms.js": lambda _: forms_file().encode(),
     "vega.js": vega_bundle,
 }
-"""File name → what returns its content, given a folder of this machine for what takes long to make.
+"""File name → function that returns its content, given a cache folder on this machine.
 
-A site links `plots.js` and `tables.js` (a server `live.js` and `keys.js`); `vega.js` has to lie beside it and is loaded
-when it is needed, as is `forms.js` on a site (`page.plot_forms`).
+A site links `plots.js` and `tables.js` (a server `live.js` and `keys.js`); `vega.js` is beside them and is loaded on
+demand, as is `forms.js` on a site (`page.plot_forms`).
 """

@@ -1,4 +1,4 @@
-"""A question of a survey as pages, Markdown and reports tell it: its numbers, and how they are written."""
+"""The numbers of a survey question, and their format, for pages, Markdown and reports."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class ItemView:
     missing: int
     shown: bool
     ends: tuple[str, str] = ("", "")
-    """rating: what the lowest and the highest level mean."""
+    """rating: the meanings of the lowest and the highest level."""
     target: str = ""
     """rating: `middle`, `high`, `low`."""
     unit: str = ""
@@ -42,7 +42,7 @@ class ItemView:
     shares: tuple[ShareView, ...] = ()
     """On target, then the two highest and the two lowest levels."""
     direction: str = ""
-    """With target `middle`: where those beside it are."""
+    """With target `middle`: on which side the other answers are."""
 
 
 def quartiles(item: ItemView) -> str:
@@ -60,7 +60,7 @@ def mean_text(item: ItemView) -> str:
 
 
 def target_share(item: ItemView) -> ShareView | None:
-    """Return the share that an item aims at: on the middle, or at the good end; None where it may not be told."""
+    """Return an item's share on target: on the middle, or at the good end; None if it must not be published."""
     index = {"middle": 0, "high": 0, "low": 1}.get(item.target)
     if not item.shown or not item.n or index is None or len(item.shares) <= index:
         return None
@@ -68,7 +68,7 @@ def target_share(item: ItemView) -> ShareView | None:
 
 
 def target_text(item: ItemView) -> str:
-    """Return the share that an item aims at in words: `63.6 % (7 of 11)`; – where it may not be told."""
+    """Return an item's share on target in words: `63.6 % (7 of 11)`; – if it must not be published."""
     share = target_share(item)
     if share is None:
         return "–"

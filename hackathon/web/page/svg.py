@@ -1,10 +1,9 @@
-"""A drawing of the engine made small and harmless: only shapes and texts that a page needs, in few bytes.
+"""Make the engine's drawing small and harmless: only shapes and texts that a page needs, in few bytes.
 
-What goes: everything about roles (the page says what is to be seen), styles, fonts (the style sheet gives them),
-metadata, links, pictures, empty groups, and all but one decimal of the coordinates. What neighbours share stands at a
-group around them, the commonest size of letters at the drawing; straight lines, bars and dots that look alike become
-one path. Only elements and attributes named here come through, so that nothing in a specification can reach a page but
-as text.
+Removed are roles (the page has a description), styles, fonts (the style sheet sets them), metadata, links, pictures,
+empty groups, and all but one decimal of the coordinates. Attributes that neighbours share move to a group around them,
+the most frequent font size to the drawing; straight lines, bars and dots of equal style become one path. Only the
+elements and attributes listed here pass, so that a specification can add nothing but text to a page.
 """
 
 import re
@@ -44,7 +43,7 @@ _TOUCHED = frozenset({"stroke", "opacity", "fill-opacity", "transform", "clip-pa
 """A dot with one of these is not drawn as the round end of a line."""
 _DEEPEST = 60
 _WORTH = 3
-"""So many neighbours that look alike are worth a group."""
+"""The least number of neighbours with equal style for a group."""
 
 
 class _Node:
@@ -55,7 +54,7 @@ class _Node:
 
 
 def slim(svg: str) -> str:
-    """Return a drawing as an `svg` element for HTML. Raises ValueError for what is no drawing."""
+    """Return a drawing as an `svg` element for HTML. Raises ValueError for anything but a drawing."""
     try:
         root = ElementTree.fromstring(svg)
     except ElementTree.ParseError as error:
@@ -68,14 +67,14 @@ def slim(svg: str) -> str:
     size = _commonest_size(top)
     top.children = list(_gathered(_merged(top.children)))
     box = top.attributes.get("viewBox", "0 0 1 1")
-    # its own width: a wider page must not make its letters larger than others
+    # a fixed width, so that a wider page does not enlarge the text
     top.attributes = {"viewBox": box, "width": box.split(" ")[2] if box.count(" ") == 3 else "1"}
     top.attributes |= {"font-size": size} if size else {}
     return "".join(_written(top))
 
 
 def _nodes(element: ElementTree.Element, depth: int) -> list[_Node]:
-    """Return what is left of an element: one node, none, or its children when it was only a wrapper."""
+    """Return the remains of an element: one node, none, or its children if it was only a wrapper."""
     tag = element.tag.rpartition("}")[2]
     attributes = {name: _rounded(name, value) for name, value in element.attrib.items() if name in _ATTRIBUTES}
     attributes = {name: value for name, value in attributes.items() if _DEFAULTS.get(name) != value}
@@ -118,14 +117,14 @@ def _path(attributes: dict[str, str], role: str) -> list[_Node]:
     if circle and _TRANSLATE.match(attributes.get("transform", "translate(0,0)")):
         _place(attributes, "cx", "cy")
         drawn = attributes.keys() & {"fill", "stroke"} - {name for name in ("fill",) if attributes.get(name) == "none"}
-        if "opacity" in attributes and len(drawn) == 1:  # said of the one that is drawn, neighbours can share it
+        if "opacity" in attributes and len(drawn) == 1:  # moved to the drawn shape, so that neighbours can share it
             attributes[f"{drawn.pop()}-opacity"] = attributes.pop("opacity")
         return [_Node("circle", {**{k: v for k, v in attributes.items() if k != "d"}, "r": circle[1]}, [])]
     return [_Node("path", attributes, [])]
 
 
 def _place(attributes: dict[str, str], x: str, y: str) -> None:
-    """Say by coordinates what a translation says."""
+    """Replace a translation by coordinates."""
     match = _TRANSLATE.match(attributes.get("transform", ""))
     if match and x not in attributes and y not in attributes:
         del attributes["transform"]
@@ -133,7 +132,7 @@ def _place(attributes: dict[str, str], x: str, y: str) -> None:
 
 
 def _moved(transform: str, node: _Node) -> _Node:
-    """Return a group inside a group that only moves it as one."""
+    """Return a group inside a group that only translates it as one group."""
     inner = node.attributes.get("transform")
     first, second = _TRANSLATE.match(transform), _TRANSLATE.match(inner or "translate(0,0)")
     if first and second and "clip-path" not in node.attributes:
@@ -144,7 +143,7 @@ def _moved(transform: str, node: _Node) -> _Node:
 
 
 def _joined(nodes: Iterable[_Node]) -> Iterator[_Node]:
-    """Yield nodes, straight lines that follow each other and look alike as one path."""
+    """Yield nodes, with consecutive straight lines of equal style as one path."""
 
     def look(node: _Node) -> tuple[object, ...]:
         if node.tag != "line" or not _TRANSLATE.match(node.attributes.get("transform", "translate(0,0)")):
@@ -167,7 +166,7 @@ def _joined(nodes: Iterable[_Node]) -> Iterator[_Node]:
 
 
 def _once(top: _Node) -> None:
-    """Let equal regions that cut drawings be one."""
+    """Merge equal clip regions."""
     instead: dict[str, str] = {}
     for node in _all(top):
         ids: dict[tuple[str, ...], str] = {}
@@ -186,7 +185,7 @@ def _once(top: _Node) -> None:
 
 
 def _commonest_size(top: _Node) -> str:
-    """Take the size that most letters have out of them, and return it; empty when there are none."""
+    """Remove the most frequent font size from the texts, and return it; empty if there are no texts."""
     sizes = Counter(size for node in _all(top) if (size := node.attributes.get("font-size")))
     ((size, _),) = sizes.most_common(1) or (("", 0),)
     for node in _all(top) if size else ():
@@ -202,7 +201,7 @@ def _all(node: _Node) -> Iterator[_Node]:
 
 
 def _merged(nodes: Iterable[_Node]) -> Iterator[_Node]:
-    """Yield nodes, dots, bars and groups that follow each other and look alike as one."""
+    """Yield nodes, with consecutive dots, bars and groups of equal style as one."""
 
     def kind(node: _Node) -> tuple[object, ...]:
         look = tuple(sorted((name, value) for name, value in node.attributes.items() if name not in _PLACE))
@@ -233,7 +232,7 @@ def _merged(nodes: Iterable[_Node]) -> Iterator[_Node]:
 
 
 def _gathered(nodes: Iterable[_Node]) -> Iterator[_Node]:
-    """Yield nodes, neighbours that share how they look inside one group that says it once."""
+    """Yield nodes, with neighbours of equal style inside one group."""
 
     def look(node: _Node) -> tuple[tuple[str, str], ...]:
         return tuple((name, node.attributes[name]) for name in _INHERITED if name in node.attributes)
@@ -258,7 +257,7 @@ def _rounded(name: str, value: str) -> str:
 
 
 def _path_text(path: str) -> str:
-    """Return the data of a path without signs that the next one makes needless."""
+    """Return the data of a path without superfluous separators."""
     return re.sub(r"(?<![\d.])0\.(?=\d)", ".", path.replace(",-", "-"))
 
 

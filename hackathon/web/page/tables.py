@@ -1,9 +1,9 @@
-"""Tables that a reader sorts, filters and turns over: by options in the page's address, over rows as they are shown.
+"""Tables that a reader sorts, filters and pages through: by options in the page's address, on the rendered rows.
 
-A template puts a table into `{% call listed("points") %}`. Its rows are HTML of our own templates, in which all that
-somebody wrote is escaped: a tag is one of ours, and rows and cells are found by theirs. A cell is worth what it shows,
-or its `data-order` where that tells no order ("5 min ago"). Where no server answers, `tables.js` does the same in the
-browser, and without it the rows stand in the order in which they were made.
+A template puts a table into `{% call listed("points") %}`. Its rows are HTML of the toolkit's templates with all texts
+escaped, so every tag is a template's, and rows and cells can be found by their tags. A cell is sorted by its text, or
+by its `data-order` if the text has no order ("5 min ago"). Without a server, `tables.js` does the same in the browser;
+without that, the rows keep their original order.
 """
 
 import math
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Pairs = Sequence[tuple[str, str]]
 
 PER_PAGE = 50
-"""Rows of one page."""
+"""Rows per page."""
 SEARCHED = 10
-"""A table with more rows has a field to filter them."""
+"""A table with more rows has a filter field."""
 TABLES: dict[str, frozenset[str]] = {
     "now": frozenset({"well"}),
     "teams": frozenset({"teams"}),
@@ -37,9 +37,9 @@ TABLES: dict[str, frozenset[str]] = {
     "cluster": frozenset({"queues", "speeds"}),
     "surveys": frozenset({"surveys"}),
 }
-"""Kind of page → its tables. Where a page has several of one name, they are numbered from 1: `queues2`."""
+"""Kind of page → its tables. Several tables of one name are numbered from 1: `queues2`."""
 ABSENT = frozenset({"", "–", "?", "[removed]"})
-"""What stands in a cell without a value; it comes last in either direction."""
+"""Texts of a cell without a value; it comes last in either direction."""
 
 _NAME = re.compile(r"([a-z]{1,20})(?:[1-9][0-9]?)?\.(sort|find|page)")
 _VALUES = {
@@ -66,14 +66,14 @@ Value = tuple[int, float, tuple[tuple[int, int, str], ...]]
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a reader asked of a page."""
+    """A reader's options for a page."""
 
     address: str
-    """Of the page, without options."""
+    """The page's address without options."""
     options: Pairs = ()
 
     def of(self, table: str) -> dict[str, str]:
-        """Return what was asked of one table: sort, find and page, those that were."""
+        """Return the options of one table: sort, find and page, if present."""
         return {name.partition(".")[2]: value for name, value in self.options if name.partition(".")[0] == table}
 
     def with_(self, table: str, **changed: str) -> list[tuple[str, str]]:
@@ -84,18 +84,18 @@ class PageOptions:
         return [*pairs, *((f"{table}.{name}", value) for name, value in changed.items() if value)]
 
     def fields(self, table: str) -> list[tuple[str, str]]:
-        """Return what a form for the words of one table takes along."""
+        """Return the hidden fields of the filter form of one table."""
         return [*parse_qsl(self.address.partition("?")[2], errors="surrogateescape"), *self.with_(table, find="")]
 
 
 def asking(address: str, options: Pairs) -> str:
-    """Return an address with options behind it, those that are empty left out."""
+    """Return an address with options, without empty ones."""
     query = urlencode([pair for pair in options if pair[1]], quote_via=quote, safe="", errors="surrogateescape")
     return f"{address}{'&' if '?' in address else '?'}{query}" if query else address
 
 
 def is_option(kind: str, name: str, value: str) -> bool:
-    """Return whether a kind of page has the table that an option is about, and the option can mean anything."""
+    """Return whether a kind of page has an option's table, and the option has a valid form."""
     match = _NAME.fullmatch(name)
     return bool(match and match[1] in TABLES.get(kind, ()) and _VALUES[match[2]].fullmatch(value))
 
@@ -107,9 +107,9 @@ def kept_options(context: "Context") -> list[tuple[str, str]]:
 
 
 def value_of(text: str) -> Value | None:
-    """Return how a text is ordered: numbers by their size before all else, the digits in a name too; None: absent.
+    """Return the sort key of a text: numbers before everything else, by size, also for digits in names; None: absent.
 
-    What follows a number (a unit, the rest of a date or of a clock) counts where the numbers are the same.
+    Text after a number (a unit, the rest of a date or time) decides between equal numbers.
     """
     text = text.strip()
     if text in ABSENT:
@@ -117,7 +117,7 @@ def value_of(text: str) -> Value | None:
     match = _NUMBER.match(text)
     number = float(match[0].replace(",", "").replace("\u2212", "-")) if match else 0.0
     parts = _DIGITS.split(text[match.end() if match else 0 :].casefold())
-    # Digits as (how many, which): a number of any length, and none is made.
+    # Digits as (how many, which), for numbers of any length without converting them.
     remainder = tuple(
         (0, len(part.lstrip("0")), part.lstrip("0")) if index % 2 else (1, 0, part) for index, part in enumerate(parts)
     )
@@ -125,14 +125,14 @@ def value_of(text: str) -> Value | None:
 
 
 def ordered(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
-    """Return rows in the order of a value, as they were where it is the same; without one (None): last, either way."""
+    """Return rows sorted by a value, stable; rows without one (None) come last in either direction."""
     pairs = [(value(row), row) for row in rows]
     present = sorted((pair for pair in pairs if pair[0] is not None), key=lambda pair: pair[0], reverse=descending)
     return [row for _, row in present] + [row for key, row in pairs if key is None]
 
 
 def listed(context: "Context", name: str, caller: "Callable[[], Markup]") -> "Markup":
-    """Return the table that a template's block makes, as the reader asked for it; one without rows stays as it is."""
+    """Return the table of a template's block with the reader's options; one without rows stays unchanged."""
     table = caller()
     site, options = context.get("site"), context.get("asked")
     match = _TABLE.search(table) if site is not None and (options or site.scripts) else None
@@ -152,7 +152,7 @@ def _joined(table: "Markup", match: re.Match[str], head: str, rows: str, attribu
 
 
 class _Listed:
-    """One table on its way to a reader."""
+    """One table being rendered."""
 
     def __init__(
         self, name: str, options: PageOptions, table: "Markup", match: re.Match[str], rows: list[str], parts: Any
@@ -172,7 +172,7 @@ class _Listed:
         self.page = min(self.pages, int(wish.get("page", "1")))
 
     def shown(self) -> "Markup":
-        """Return the table with links in its heads, a field above it and the ways to its other pages below it."""
+        """Return the table with links in its headers, a filter field above it and links to its other pages below it."""
         label = _LABEL.search(self.made[: self.found.start()])
         title = unescape(label[1]) if label else self.name
         rows = "".join(self.rows[(self.page - 1) * PER_PAGE : self.page * PER_PAGE])
@@ -192,7 +192,7 @@ class _Listed:
         return f"{asking(self.asked.address, self.asked.with_(self.name, **changed))}#list-{self.name}"
 
     def _head(self) -> str:
-        """Return the heads, those that somebody sees as links that sort: numbers with the largest first."""
+        """Return the headers; visible ones are links that sort, numbers with the largest first."""
         markup, end = "", 0
         for column, head in enumerate(self.heads, 1):
             markup, end = markup + self.found["head"][end : head.start()], head.end()
@@ -217,12 +217,12 @@ def _text(markup: str, between: str = "") -> str:
 
 
 def _seen(content: str) -> str:
-    """Return what is seen of a head."""
+    """Return the visible text of a header."""
     return _text(_SPOKEN.sub("", content))
 
 
 def _cell(row: str, column: int) -> str:
-    """Return what a cell of a row is ordered by; empty where the row has none."""
+    """Return the text by which a cell of a row is sorted; empty if the row has no such cell."""
     for number, cell in enumerate(_CELL.finditer(row), 1):
         if number == column:
             own = _ORDER.search(cell["attributes"])

@@ -1,1 +1,1 @@
-"""How a run gets on: its numbers over time, and how its ranks stand."""
+"""The progress of a run: its numbers over time, and the state of its ranks."""

@@ -1,7 +1,7 @@
-"""What the scheduler says of its queues: asked in the background while somebody looks at the page, once a minute.
+"""The scheduler's information about its queues: requested once a minute in the background while the page is open.
 
-A scheduler knows its own machine only. So it is asked about a cluster where it is the one of its kind in the event, and
-believed about queues that the cluster's profile lists.
+A scheduler knows only its own machine. So it is asked about a cluster only if no other cluster of the event has this
+scheduler, and only queues in the cluster's profile are displayed.
 """
 
 import threading
@@ -15,30 +15,31 @@ from hackathon.index.catalog import Catalog
 from hackathon.schedulers.machine import QueueInfo
 
 EVERY, OLD = 60.0, 300.0
-"""Seconds for which an answer is not asked for again, and for which it is shown when no newer one comes."""
+"""Seconds for which an answer is fresh, and for which it is displayed if no newer one comes."""
 KEPT = 64
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """One cluster's queues as its scheduler described them."""
+    """One cluster's queues by its scheduler's answer."""
 
     moment: float
-    """When, seconds since 1970."""
+    """Time of the answer, seconds since 1970."""
     queues: Mapping[str, QueueInfo]
     """By name; those of the profile."""
 
 
 def occupancy(source: Catalog, clusters: Mapping[str, Cluster]) -> dict[str, Occupancy]:
-    """Return what is known by now of the clusters of a page that is watched, and have asked for what is old.
+    """Return the present answers for the clusters of a live page, and request new ones for old answers.
 
-    Nothing on the site, with `--no-ask`, and of two clusters with the same scheduler: nobody knows whose answer it is.
+    Empty on the site, with `--no-ask`, and for two clusters with the same scheduler.
     """
     if not source.asks:
         return {}
     kinds = Counter(cluster.scheduler for cluster in clusters.values())
     occupancies = {}
     for name, cluster in clusters.items():
+        # the answer could be about either cluster
         if kinds[cluster.scheduler] > 1:
             continue
         entry: Occupancy | None = source.memory.recall("occupancy", name)
@@ -59,7 +60,7 @@ def _ask(source: Catalog, name: str, cluster: Cluster) -> None:
     try:
         queues = runner.queues(scheduler_of(cluster), delays=())
     except (HackathonError, OSError, ValueError):
-        return  # no such command here, or no answer: the page shows none
+        return  # no such command here, or no answer: the page omits it
     by_name = {queue.name: queue for queue in queues if queue.name in cluster.queues}
     if by_name:
         source.memory.keep("occupancy", name, Occupancy(time.time(), by_name), KEPT)

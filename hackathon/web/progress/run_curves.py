@@ -1,4 +1,4 @@
-"""The curves of a run as its pages show them: what its Meter wrote, else what its program printed."""
+"""The curves of a run for its pages: from its Meter, else from its program's output."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -27,31 +27,31 @@ MOST_METRICS = 32 << 20
 CURVES = 4
 """Metrics that are drawn."""
 LARGEST = 1e100
-"""Values beyond are no measurements, and sums of them no numbers."""
+"""Values beyond are not measurements, and their sums overflow."""
 KEPT = 100
-"""Runs whose printed curves are held."""
+"""Runs whose printed curves are cached."""
 AXES = ("time", "step", "samples")
-"""What curves of a Meter can be drawn over; those that were printed are over their steps, else over their order."""
+"""Possible x axes of a Meter's curves; printed curves have their steps, else their order."""
 SMOOTHED = (5, 20, 50)
-"""Points of a moving mean that a reader can choose."""
+"""Widths of the moving mean that a reader can choose."""
 
 Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class ChartWish:
-    """How a reader wants curves."""
+    """A reader's options for curves."""
 
     x: str = "time"
     """One of AXES."""
     log: bool = False
-    """Whether values stand on a logarithmic axis."""
+    """Whether the value axis is logarithmic."""
     smooth: int = 1
-    """Points of the moving mean; 1: as they are."""
+    """Width of the moving mean; 1: none."""
 
     @property
     def options(self) -> tuple[tuple[str, str], ...]:
-        """The same as options of an address."""
+        """The options of an address for them."""
         return (
             ("x", self.x if self.x != "time" else ""),
             ("y", "log" if self.log else ""),
@@ -60,11 +60,11 @@ class ChartWish:
 
 
 AS_IT_IS = ChartWish()
-"""How curves are drawn unless a reader wants them otherwise."""
+"""The default options."""
 
 
 def wish_of(options: Iterable[tuple[str, str]]) -> ChartWish:
-    """Return what the options of an address wish for; what is none of ours is passed over."""
+    """Return the curve options of an address; others are ignored."""
     fields = dict(reversed([*options]))
     smooth = next((width for width in SMOOTHED if str(width) == fields.get("smooth")), 1)
     return ChartWish(fields["x"] if fields.get("x") in AXES else "time", fields.get("y") == "log", smooth)
@@ -75,17 +75,17 @@ class RunCurves:
     """The curves of one run."""
 
     x: str = "time"
-    """What they are over: one of AXES; `step` or `order` of those that were printed."""
+    """Their x axis: one of AXES; `step` or `order` for printed ones."""
     lines: tuple[tuple[str, Points], ...] = ()
-    """(metric, points) of those that are drawn, the run's own metric first; over `time` in seconds since 1970."""
+    """(metric, points) of the drawn curves, the run's own metric first; over `time` in seconds since 1970."""
     printed: bool = False
-    """Whether they come from lines that the program printed."""
+    """Whether they come from the program's output."""
     problem: str = ""
-    """Why its patterns told nothing."""
+    """Why its patterns found nothing."""
 
 
 def run_curves(inside: GuardedFolder, run: RunEntry, wish: ChartWish, memory: Memory) -> RunCurves:
-    """Return a run's curves; of a Meter's file its end, of logs what `logs.printed` reads."""
+    """Return a run's curves: from the end of a Meter's file, or from logs as `logs.printed` reads them."""
     files = sorted((name for name in inside.names("metrics") if _is_meter(name)), key=lambda name: rank_of(Path(name)))
     ending = inside.end(f"metrics/{files[0]}", MOST_METRICS) if files else None
     if ending is not None:
@@ -111,7 +111,7 @@ def _metered(lines: Sequence[str], x: str) -> dict[str, Points]:
 
 
 def _over(rows: Sequence[dict[str, Any]], positions: Sequence[float]) -> dict[str, Points]:
-    """Return the curves of a Meter's lines over places of their own, of the newest attempt."""
+    """Return the curves of a Meter's lines over the given positions, of the newest attempt."""
     newest = max((_attempt(line) for line in rows), default=1)
     first = next((position for line, position in zip(rows, positions, strict=True) if _attempt(line) == newest), 0.0)
     curves: dict[str, Points] = {}
@@ -170,7 +170,7 @@ def _is_meter(name: str) -> bool:
 
 
 def chosen(curves: Iterable[str], metric: str, *, declared: Iterable[str] = ()) -> list[str]:
-    """Return which curves are drawn: the run's metric, losses, accuracies, then what its project declares."""
+    """Return which curves are drawn: the run's metric, losses, accuracies, then declared metrics."""
     names = [name for name in curves if not name.endswith("_share")]
     first = [name for name in names if name.removesuffix(EACH) == metric]
     losses = sorted(name for name in names if "loss" in name.lower() and name not in first)
@@ -185,14 +185,14 @@ def usable(points: Iterable[tuple[float, float]]) -> Points:
 
 
 def thinned(points: Points, most: int) -> Points:
-    """Return at most about `most` points, each the mean of those that lie beside each other."""
+    """Return at most about `most` points, each the mean of neighbouring ones."""
     size = -(-len(points) // most)
     parts = [points[start : start + size] for start in range(0, len(points), size)]
     return [(fmean(x for x, _ in part), fmean(y for _, y in part)) for part in parts]
 
 
 def smoothed(points: Points, width: int) -> Points:
-    """Return the points with the mean of the last `width` values in the place of each, fewer at the beginning."""
+    """Return the points with the moving mean of the last `width` values, fewer at the beginning."""
     if width <= 1:
         return points
     sums = [0.0, *accumulate(y for _, y in points)]
@@ -202,7 +202,7 @@ def smoothed(points: Points, width: int) -> Points:
 
 
 def title_of(metric: str, unit: str) -> str:
-    """Return what a curve is called."""
+    """Return the title of a curve."""
     titles = {"samples_per_s": "run_page.throughput", "loss": "run_page.loss", "accuracy": "run_page.accuracy"}
     name = metric.removesuffix(EACH)
     words = message(titles[name]) if name in titles else clean.line(name, 80)
@@ -211,5 +211,5 @@ def title_of(metric: str, unit: str) -> str:
 
 
 def axis_of(x: str) -> str:
-    """Return the message of an axis that is not of time."""
+    """Return the message id of an axis other than time."""
     return f"run_page.axis_{x}"

@@ -1,4 +1,4 @@
-"""How a run stands that goes on: when each rank wrote last, since when nothing was written, and when it will end."""
+"""The state of an unfinished run: each rank's last output, the time without progress, and the expected end."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,51 +19,51 @@ from hackathon.text.units import format_age, format_duration, format_moment
 from hackathon.web.page import sanitize as clean
 
 FILES = 4096
-"""Logs, and files of Meters, whose last change is looked at."""
+"""The most logs, and files of Meters, whose modification time is read."""
 SHOWN = 16
-"""Ranks with a line of their own: those that wrote nothing longest."""
+"""Ranks with a row: those without output for the longest time."""
 TAIL, HEAD = 64 << 10, 4 << 10
 """Bytes at the end, and at the beginning, of a Meter's file that are read."""
 LATE = 60.0
-"""Seconds behind the rank that wrote last, and further behind than that one is itself, that set a rank apart."""
+"""A rank is late if it is more seconds behind the most recent rank than this, and than that rank's own age."""
 
 
 @dataclass(frozen=True)
 class RankStanding:
-    """One rank of a run that goes on."""
+    """One rank of an unfinished run."""
 
     rank: int
     host: str
     step: int | None
-    """The step of its Meter's newest line."""
+    """The step in its Meter's newest line."""
     age: str
     """How long ago it wrote last."""
     written: float
-    """When that was."""
+    """The time of its last output."""
     late: bool
     """Whether the others have written since then."""
 
 
 @dataclass(frozen=True)
 class RunStanding:
-    """How a run stands."""
+    """The state of a run."""
 
     ranks: tuple[RankStanding, ...]
-    """Those that wrote nothing longest, in front."""
+    """Ranks without output for the longest time come first."""
     left: int
-    """Ranks that are not shown."""
+    """Ranks that are not displayed."""
     silent: int
-    """Processes of which there is no log and no metric."""
+    """Processes without a log and metrics."""
     still: str
-    """Since when nothing was written, in words; empty while the run gets on."""
+    """How long nothing was written, in words; empty while the run makes progress."""
     end: str
-    """When it will end, in words; empty when nobody knows."""
+    """The expected end, in words; empty if unknown."""
     too_late: bool
-    """Whether that is behind the walltime."""
+    """Whether the expected end is after the walltime."""
 
 
 def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | None = None) -> RunStanding | None:
-    """Return how a run stands; None of one that does not run. `still`: since when it makes no progress."""
+    """Return the state of a running run; None for others. `still`: since when it makes no progress."""
     if run.state not in (RUNNING, ENDING):
         return None
     written = _written(inside)
@@ -89,7 +89,7 @@ def standing(now: float, run: RunEntry, inside: GuardedFolder, still: float | No
 
 
 def _written(inside: GuardedFolder) -> dict[int, float]:
-    """Return rank → when its log or its Meter's file was changed last, by the file server's clock."""
+    """Return rank → the modification time of its log or Meter's file, by the file server's clock."""
     moments: dict[int, float] = {}
     for folder, suffix in (("logs", ".log"), ("metrics", ".jsonl")):
         for name, state in inside.states(folder, FILES).items():
@@ -100,7 +100,10 @@ def _written(inside: GuardedFolder) -> dict[int, float]:
 
 
 def _lines(inside: GuardedFolder, rank: int, *, with_start: bool = False) -> list[dict[str, Any]]:
-    """Return the lines of a rank's newest attempt at the end of its Meter's file; `with_start`: at its start, too."""
+    """Return the lines of a rank's newest attempt from the end of its Meter's file.
+
+    `with_start`: also from its start.
+    """
     name = f"metrics/rank-{rank}.jsonl"
     ending = inside.end(name, TAIL)
     if ending is None:
@@ -136,7 +139,7 @@ def _still(now: float, run: RunEntry, since: float | None) -> str:
 
 
 def _end(now: float, run: RunEntry, inside: GuardedFolder) -> tuple[str, bool]:
-    """Return when a training will end by its own pace and when its walltime ends, and whether that is too early."""
+    """Return the expected end of a training and the end of its walltime as text, and whether that is too early."""
     limit = run.started + run.walltime if run.started is not None and run.walltime else None
     at_limit = ""
     if limit is not None:

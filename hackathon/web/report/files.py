@@ -1,4 +1,4 @@
-"""The files of an event's report: Markdown and HTML in each language, and the drawings that Markdown refers to."""
+"""The files of an event's report: Markdown and HTML in each language, and the drawings for Markdown."""
 
 import base64
 import functools
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hackathon.usage.usage import Usage
 
 POLICY = "policy"
-"""What stands in the template in place of the page's policy."""
+"""Placeholder in the template for the page's policy."""
 FIRST = "en"
 """The language whose files have the plain names."""
 
@@ -50,10 +50,10 @@ def report_files(
     usage: "Usage | None" = None,
     title: str = "",
 ) -> tuple[dict[str, str | bytes], list[str]]:
-    """Return name → signed text of a report's files, masked as the event's publish rules say, and what went wrong.
+    """Return name → signed text of a report's files, masked by the event's publish rules, and the problems.
 
     `report.md` and `report.html` are English, `report.<language>.…` the others. Markdown refers to the drawings
-    `report-<survey>….svg` beside it; HTML holds its own.
+    `report-<survey>….svg` beside it; HTML embeds its own.
     """
     assert source.event is not None
     article = source.event.report
@@ -83,7 +83,7 @@ def report_files(
             )
             files[f"report{ending}.md"] = signed(text)
             page = _page(language, {**values, "words": words_of(view, masked=masked), "shown": figures})
-            # a digest may look like a path, and so does a picture as letters: they come in after the mask
+            # inserted after masking, because a digest or an encoded picture may look like a path
             page = mask_page(page, mask).replace(f'content="{POLICY}"', f'content="{_policy()}"', 1)
             for _, name, picture in photographs:
                 page = page.replace(f'src="{name}"', f'src="{_as_letters(picture)}"', 1)
@@ -92,9 +92,10 @@ def report_files(
 
 
 def _photographs(source: Catalog) -> list[tuple[object, str, Picture]]:
-    """Return (caption, name of the file that goes out, picture) of the event's photographs.
+    """Return (caption, name of the published file, picture) of the event's photographs.
 
-    The name tells the content: the same picture is never in the way. Raises RequestError for what cannot go out.
+    The name contains a digest of the content, so that different pictures have different names. Raises RequestError for
+    a picture that must not be published.
     """
     assert source.event is not None
     if source.event_folder is None:
@@ -127,7 +128,7 @@ def _masks(source: Catalog) -> bool:
 
 
 def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str, Any], str]:
-    """Return the report's pictures, drawn: of all teams, of each survey; and why some are not."""
+    """Return the report's drawn pictures: of all teams, of each survey; and why some are missing."""
     figures, view = report_figures(source)
     by_survey = figures_of_surveys(surveys) if _allowed(source) else {}
     drawings, problem = drawn([*figures, *(figure for group in by_survey.values() for figure in group)], source.memory)
@@ -141,7 +142,7 @@ def _drawn(source: Catalog, surveys: Sequence[SurveySummary]) -> tuple[dict[str,
 def _pictures(
     surveys: Sequence[SurveySummary], language: str, ending: str, mask: Mask, files: dict[str, str | bytes]
 ) -> tuple[dict[str, tuple[str, str]], str]:
-    """Add the drawings that Markdown refers to; return survey → (what is to be seen, file), and why one is missing."""
+    """Add the drawings for Markdown to the files; return survey → (description, file), and why one is missing."""
     from hackathon.survey.chart import chart
 
     drawings: dict[str, tuple[str, str]] = {}
@@ -161,7 +162,7 @@ def _pictures(
 
 
 def signed_drawing(svg: str, mask: Mask) -> str:
-    """Return a drawing masked and signed."""
+    """Return a masked and signed drawing."""
     return signed(mask_page(svg, mask).rstrip() + f"\n<!-- {MARK} -->\n")
 
 
@@ -176,7 +177,7 @@ def _page(language: str, values: Mapping[str, Any]) -> str:
 
 @functools.cache
 def environment() -> "Environment":
-    """Return the environment of pages with the report's own templates before theirs."""
+    """Return the environment of pages with the report's templates in front."""
     from jinja2 import FileSystemLoader
 
     loader = FileSystemLoader([shipped("templates", "report"), shipped("templates", "pages")])

@@ -1,4 +1,4 @@
-"""What the report says of advice: which gain a team's runs could expect, what was changed, and what came of it."""
+"""The outcome of advice, for the report: the expected gain, the change, and the measured gain."""
 
 import json
 from collections.abc import Sequence
@@ -20,26 +20,26 @@ from hackathon.text.messages import message
 from hackathon.web.page.sanitize import line
 
 ROWS = 5
-"""Pieces of advice that a report tells of a team."""
+"""Pieces of advice per team in a report."""
 RUNS = 200
-"""Newest runs of a team that are looked at."""
+"""Newest runs of a team that are read."""
 
 
 @dataclass(frozen=True)
 class AdviceRow:
-    """A piece of advice to a team, and what came of it."""
+    """A piece of advice to a team, and its outcome."""
 
     team: str
     advice: str
     processes: int
     changed: str
-    """`workers: 0 → 4`; empty where it was not tried."""
+    """`workers: 0 → 4`; empty if it was not tried."""
     expected: str
     measured: str
     verdict: str
     """`came-true`, `not`, `noise`, `unknown` or `untried`."""
     gain: float
-    """MeasuredGain where it came true, else expected: what rows are ordered by."""
+    """The measured gain if it came true, else the expected one; rows are sorted by it."""
 
     @property
     def verdict_text(self) -> str:
@@ -49,14 +49,14 @@ class AdviceRow:
 
 @dataclass(frozen=True)
 class _Point:
-    """Runs of one program with equal parameters on equally many processes."""
+    """Runs of one program with equal parameters and process counts."""
 
     record: RunRecord
     runs: tuple[RunEntry, ...]
 
     @property
     def results(self) -> list[Result]:
-        """What they bring into a comparison."""
+        """Their results for a comparison."""
         return [
             Result(run.id, run.processes, run.state, run.metric, run.unit,
                    {run.metric: run.value} if run.value is not None else {}, shares=run.shares)
@@ -65,10 +65,10 @@ class _Point:
 
 
 def advice_rows(team: TeamRuns) -> list[AdviceRow]:
-    """Return what became of the advice that a team's runs had: what came true first, then what is not tried yet.
+    """Return the outcomes of the advice in a team's runs: advice that came true first, then untried advice.
 
-    Of each piece of advice at one size the first later measurement counts in which a parameter that it names differs,
-    and nothing else.
+    For each piece of advice and process count, the first later measurement counts that differs only in parameters of
+    the advice.
     """
     points = _points(team)
     rows: dict[tuple[str, str, int, str], AdviceRow] = {}
@@ -104,7 +104,7 @@ def _tried(team: str, identifier: str, point: _Point, later: Sequence[_Point]) -
 
 
 def _outcome(identifier: str, point: _Point, other: _Point) -> AdviceOutcome | None:
-    """Return what became of advice between two points; None where they do not differ in what it names alone."""
+    """Return the outcome of advice between two points; None if other parameters differ, too."""
     same = ("name", "recipe", "cluster", "processes", "nodes")
     if any(getattr(point.record, name) != getattr(other.record, name) for name in same):
         return None
@@ -116,7 +116,7 @@ def _outcome(identifier: str, point: _Point, other: _Point) -> AdviceOutcome | N
 
 
 def _points(team: TeamRuns) -> list[_Point]:
-    """Return a team's measured points, the earliest first."""
+    """Return a team's measured points, earliest first."""
     good = [run for run in team.work if run.state == SUCCEEDED and run.shares is not None and not run.is_false]
     groups: dict[str, list[tuple[RunRecord, RunEntry]]] = {}
     for run in sorted(good, key=lambda run: run.id)[-RUNS:]:

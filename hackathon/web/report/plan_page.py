@@ -1,4 +1,4 @@
-"""The page of a plan as one file that loads nothing."""
+"""The page of a plan as a single file that loads nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlanView:
-    """What the template shows; texts are in the language of the page."""
+    """The template's values; texts are in the language of the page."""
 
     verdict: str
     quality: str
@@ -24,7 +24,7 @@ class PlanView:
     tiles: Sequence[tuple[str, str, str]]
     """(name, value, note)."""
     passes: Sequence[tuple[str, str]]
-    """(name, colour) of the legend."""
+    """(name, colour) for the legend."""
     kinds: Sequence[tuple[str, str]]
     width: int
     step: str
@@ -38,7 +38,7 @@ class PlanView:
     terms: Sequence[tuple[str, str]]
     bound: str
     alternatives: Sequence[tuple[str, str, str, bool]]
-    """(name, value, times the value of this plan, whether it fits)."""
+    """(name, value, ratio to this plan's value, whether it fits)."""
     placement: Sequence[str]
 
 
@@ -72,7 +72,7 @@ def plan_page(result: "PlanResult", value: dict[str, Any], spoken: str, translat
 
 
 def plan_view(result: "PlanResult", value: dict[str, Any]) -> PlanView:
-    """Return what the page shows of a plan that fits."""
+    """Return the page's values for a plan that fits."""
     from hackathon.parallel.plan.picture import COLORS, GAP, KINDS, LANE, WIDTH, StepChart, memory_bars
     from hackathon.parallel.plan.sentences import (
         STAGE_COLUMNS,

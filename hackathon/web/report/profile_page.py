@@ -1,4 +1,4 @@
-"""The page of a profile as one file that loads nothing."""
+"""The page of a profile as a single file that loads nothing."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What an event's report says, in the current language: only what records and `hackathon.yaml` tell."""
+"""The content of an event's report in the current language, from records and `hackathon.yaml` only."""
 
 import time
 from collections.abc import Sequence
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from hackathon.usage.usage import Usage
 
 LONGEST = 4000
-"""Letters of one text that a report repeats."""
+"""Characters of one text that a report quotes."""
 PROBLEMS = 30
-"""Problems with their solutions that a report tells, the newest ones."""
+"""The most problems with solutions in a report, the newest ones."""
 
 
 @dataclass(frozen=True)
 class PeopleView:
-    """Who came."""
+    """The participants."""
 
     applied: int | None
     """Teams that applied; None: not published."""
@@ -44,28 +44,26 @@ class PeopleView:
     took_part: int
     people: int
     kinds: tuple[tuple[str, int], ...]
-    """(what the kind is called, people)."""
+    """(label of the kind, people)."""
 
 
 @dataclass(frozen=True)
 class TutorsView:
-    """Who helped."""
-
     count: int
     names: tuple[str, ...]
-    """Empty where nobody may be named."""
+    """Empty if no names may be published."""
     knows: tuple[str, ...]
-    """What to ask about, each once."""
+    """Their topics, each once."""
 
 
 @dataclass(frozen=True)
 class UsedRow:
-    """What a team used on a cluster; – where nothing counts it."""
+    """A team's use of a cluster; – for a quantity that is not counted."""
 
     team: str
     cluster: str
     jobs: int
-    """Jobs that used it, those of `hackathon ready` and of runs that were cleaned up too."""
+    """Jobs that used it, including those of `hackathon ready` and of cleaned-up runs."""
     node_hours: float
     gpu_hours: float | None
     tokens: float | None
@@ -106,23 +104,23 @@ class ReportView:
     teams: tuple[TeamResult, ...]
     count: EventCount
     best_team: str
-    """The team with the largest speed-up that is compared; empty without one."""
+    """The team with the largest speed-up in the comparison; empty without one."""
     advice: tuple[AdviceRow, ...]
-    """What became of the advice that the teams' runs had."""
+    """The outcomes of the advice in the teams' runs."""
     used: tuple[UsedRow, ...]
     used_in_all: tuple[UsedRow, ...]
     """By cluster, over all teams."""
     problems: tuple[ProblemView, ...]
     solved: int
-    """Solved problems on the board, with those that are not told."""
+    """Number of solved problems on the board, including those left out."""
     surveys: tuple[SurveyView, ...]
     headline: str
-    """The name of the survey whose response rate stands for the event; empty without one."""
+    """The name of the survey whose response rate represents the event; empty without one."""
     lessons: tuple[str, ...]
     made: str
     authors: tuple[str, ...] = ()
     closing: str = ""
-    """The organiser's last paragraph; empty: thanks to those that the event names."""
+    """The organiser's closing paragraph; empty: thanks to the people in the event."""
     photographs: tuple[PhotographView, ...] = ()
 
     @property
@@ -137,7 +135,7 @@ class ReportView:
 
     @property
     def measured(self) -> tuple[TeamResult, ...]:
-        """The teams with a speed-up on a machine of the event: those that the table compares."""
+        """The teams with a speed-up on a machine of the event, which the table compares."""
         return tuple(team for team in self.teams if team.best is not None and team.best.compared)
 
     @property
@@ -156,8 +154,8 @@ def report_view(
 ) -> ReportView:
     """Return the report's content in the current language; `source` must have an event.
 
-    `pictures`: (caption, file). What the event does not publish (schedule, surveys, board, names of people) is not in
-    it; what remains is still to be masked.
+    `pictures`: (caption, file). Unpublished parts of the event (schedule, surveys, board, names of people) are left
+    out; the rest still has to be masked.
     """
     source = without_hidden(source)
     event = source.event
@@ -197,10 +195,10 @@ def report_view(
 
 
 def report_figures(source: Catalog) -> tuple[list[Figure], Overview]:
-    """Return the pictures of all teams' curves, not drawn yet, and what their key is made from."""
+    """Return the pictures of all teams' curves, not drawn yet, and the data of their key."""
     names = {team.name for team in source.event.teams if team.took_part} if source.event else set()
     view = overview(_of_teams(replace(source, laptops=laptops(source)), names))
-    # the event's own results are the article's; published ones, on many more processes, would make them small
+    # the article is about the event's own results, which published ones with many more processes would make small
     view = replace(view, references=replace(view.references, points=()))
     return (overview_figures(view) if view.results else []), view
 
@@ -250,7 +248,7 @@ def _tutor(tutor: "Tutor", *, named: bool) -> str:
 
 
 def _clusters(source: Catalog) -> tuple[str, ...]:
-    """Return the clusters that the event names, by their titles, else those of runs; no laptops beside others."""
+    """Return the titles of the event's clusters, else of those of runs, without laptops beside other machines."""
     from hackathon.schedulers.profiles import load_cluster
     from hackathon.text.errors import HackathonError
 
@@ -268,7 +266,7 @@ def _clusters(source: Catalog) -> tuple[str, ...]:
 
 
 def _used(usage: "Usage", source: Catalog) -> tuple[tuple[UsedRow, ...], tuple[UsedRow, ...]]:
-    """Return what each team of the event used on each cluster, and the sums over them by cluster; without laptops."""
+    """Return the use of each cluster by each team of the event, and the sums by cluster, without laptops."""
     away = laptops(source)
     rows = [
         UsedRow(
@@ -313,7 +311,7 @@ def _problem(post: PostView) -> ProblemView:
 
 
 def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView) -> list[str]:
-    """Return what the report lacks and where it could be told, in the current language."""
+    """Return remarks about missing parts of the report and where to configure them, in the current language."""
     source = without_hidden(source)
     event = source.event
     assert event is not None
@@ -357,7 +355,7 @@ def remarks(source: Catalog, surveys: Sequence[SurveySummary], view: ReportView)
 
 
 class _Place:
-    """Where something stands, or would stand, in `hackathon.yaml`."""
+    """The position of a key in `hackathon.yaml`, or of a missing key's parent."""
 
     def __init__(self, folder: Path | None) -> None:
         from hackathon.config.load import EVENT_FILE
@@ -372,7 +370,7 @@ class _Place:
             return
 
     def of(self, path: tuple[str | int, ...]) -> str:
-        """Return `hackathon.yaml, line 12`; the name alone for what is not in it."""
+        """Return `hackathon.yaml, line 12`; the file name alone for a missing key."""
         if self._document is None or (len(path) == 1 and path not in self._document.places):
             return self._name
         return message("report.place", file=self._name, line=self._document.line(path))

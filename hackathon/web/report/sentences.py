@@ -1,4 +1,4 @@
-"""The sentences of a report: what stands before its tables, made from the same record."""
+"""The sentences before a report's tables, made from the same record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from hackathon.web.views.survey import SurveyView
 
 @dataclass(frozen=True)
 class SurveyWords:
-    """What is said of one survey."""
+    """The texts about one survey."""
 
     answered: str
     shown: bool
-    """Whether an item may be shown at all."""
+    """Whether any item may be published."""
     levels: tuple[str, ...]
-    """Heads of the columns of levels."""
+    """Headers of the columns of levels."""
     directions: str
     alt: str = ""
     picture: str = ""
@@ -31,7 +31,7 @@ class Words:
     """The sentences of a report in its language."""
 
     held: str
-    """What was held where, and what for."""
+    """When and where the event was held, and its purpose."""
     summary: str
     facts: tuple[tuple[str, str], ...]
     people: str
@@ -42,11 +42,11 @@ class Words:
     authors: str
     closing: str
     end: str
-    """When it was made, and that names are left out."""
+    """When it was made, and that names are masked."""
 
 
 def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str, str]] | None = None) -> Words:
-    """Return the sentences in the current language. `pictures`: survey → (what is to be seen, file)."""
+    """Return the sentences in the current language. `pictures`: survey → (description, file)."""
     date = message("report.made", day=view.made)
     return Words(
         held=joined(_held(view), view.occasion),
@@ -65,7 +65,7 @@ def words_of(view: ReportView, *, masked: bool, pictures: Mapping[str, tuple[str
 
 
 def counted(word: str, count: int) -> str:
-    """Return a number with what is counted: `1 team`, `8 teams`."""
+    """Return a number with its noun: `1 team`, `8 teams`."""
     return message(f"report.{word}_one" if count == 1 else f"report.{word}_many", count=count)
 
 
@@ -89,7 +89,7 @@ def _facts(view: ReportView) -> list[tuple[str, str]]:
 
 
 def _summary(view: ReportView) -> str:
-    """Return the article's first paragraph of results, empty when nobody came."""
+    """Return the article's first paragraph of results; empty without participants."""
     if not view.people.took_part or not view.people.people:
         return ""
     sentences = []
@@ -165,7 +165,7 @@ def _problems(view: ReportView) -> str:
 
 
 def _closing(view: ReportView) -> str:
-    """Return thanks to those that the event names, empty when nobody came."""
+    """Return thanks to the people in the event; empty without participants."""
     if not view.people.people:
         return ""
     helpers = [message("report.the_tutors")] if view.tutors.count else []
@@ -174,7 +174,7 @@ def _closing(view: ReportView) -> str:
 
 
 def survey_words(survey: SurveyView, alt: str = "", picture: str = "") -> SurveyWords:
-    """Return what is said of one survey in the current language."""
+    """Return the texts about one survey in the current language."""
     if survey.invited and survey.n > survey.invited:
         answered = message("report.survey_answered_more", title=survey.title, n=survey.n, invited=survey.invited)
     elif survey.rate is None:

@@ -1,6 +1,6 @@
-"""Files that this toolkit makes and people go on writing in: written together, and never over what somebody changed.
+"""Generated files that people may edit: written together, and never over an edited file.
 
-Each file carries the digest of its own text, with zeros in its place: so it is known whether somebody changed it.
+Each file contains the digest of its own text, computed with zeros in its place, which detects edits.
 """
 
 import contextlib
@@ -14,22 +14,22 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 
 LARGEST = 32 << 20
-"""Bytes of a file that is looked at; larger ones are not ours."""
+"""Bytes of a file that are read; larger files are not the toolkit's."""
 _MARK = re.compile(rb"hackathon-made: ([0-9a-f]{64})")
 _ZEROS = "0" * 64
 MARK = f"hackathon-made: {_ZEROS}"
-"""Must stand once in a text that is signed, where its format has a place for remarks."""
+"""Must occur once in a text to be signed, in a comment of its format."""
 
 
 def signed(text: str) -> str:
-    """Return a text with its digest in the place of MARK's zeros. Raises ValueError when MARK is not in it once."""
+    """Return a text with its digest in place of MARK's zeros. Raises ValueError unless MARK occurs once."""
     if text.count(MARK) != 1:
         raise ValueError("the mark must stand in the text once")
     return text.replace(_ZEROS, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 1)
 
 
 def unchanged(path: Path) -> bool:
-    """Return whether a file is as this toolkit made it: nobody has changed it since."""
+    """Return whether a file is unchanged since this toolkit wrote it."""
     try:
         with open_regular(path) as stream:
             raw = stream.read(LARGEST + 1)
@@ -43,10 +43,10 @@ def unchanged(path: Path) -> bool:
 
 
 def write_together(folder: Path, files: Mapping[str, str | bytes], *, force: bool = False) -> None:
-    """Write signed texts into a folder, and pictures whose names tell their content: all of them or none.
+    """Write signed texts, and pictures named by their content, into a folder: all of them or none.
 
-    Raises RequestError naming the files that are somebody else's or were changed (unless `force`), and when the folder
-    cannot be written. Each file takes its place by rename, after all of them are safely on the disk.
+    Raises RequestError with the names of files that are other people's or were edited (unless `force`), and if the
+    folder cannot be written. Each file is renamed to its final name after all of them are on the disk.
     """
     foreign = [
         name for name, content in files.items()
@@ -77,7 +77,7 @@ def write_together(folder: Path, files: Mapping[str, str | bytes], *, force: boo
 
 
 def _holds(path: Path, content: str | bytes) -> bool:
-    """Return whether a file holds a picture as it would be written; texts are known by their signature."""
+    """Return whether a file contains a picture already; texts are compared by their signature."""
     if not isinstance(content, bytes):
         return False
     try:

@@ -1,4 +1,4 @@
-"""The files of a team's slides: one page for a browser, or a deck for Marp with the plot that it shows."""
+"""The files of a team's slides: one page for a browser, or Markdown for Marp with its plot."""
 
 import base64
 import functools
@@ -24,15 +24,15 @@ from hackathon.web.report.signed_files import MARK, signed
 from hackathon.web.report.slides import Deck, deck
 
 SUFFIXES = (".html", ".md")
-"""What a deck may be: a page for any browser, Markdown for Marp."""
+"""The formats: a page for any browser, Markdown for Marp."""
 OWN = Publish(users=True, groups=True, hosts=True, logs=True, paths=True, source=True, board=True)
-"""The team shows its own work: nothing is taken out but secrets, e-mail addresses and network addresses."""
+"""The team shows its own work: only secrets, e-mail addresses and network addresses are masked."""
 
 
 def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], str] | None:
     """Return name → signed text of a deck in the current language and its plot, and why there is no plot, or "".
 
-    None when there is no such team. `name`: the deck's file. `….html` holds its plot; beside `….md`, for Marp, it is
+    None if there is no such team. `name`: the deck's file. `….html` embeds its plot; beside `….md`, for Marp, it is
     `<stem>-speedup.svg`. Raises RequestError for another suffix.
     """
     suffix = Path(name).suffix.lower()
@@ -60,7 +60,7 @@ def slide_files(source: Catalog, team: str, name: str) -> tuple[dict[str, str], 
 
 
 def _page(slides: Deck, results: Mapping[str, Any] | None, mask: Mask) -> tuple[str, str]:
-    """Return the deck as one signed page that asks for nothing else, and why there is no plot."""
+    """Return the deck as one signed page that loads nothing, and why there is no plot."""
     drawing, trouble = _drawing(results, mask) if results is not None else ("", "")
     page: str = environment().get_template("slides.html.j2").render(
         language=language(), deck=slides, mark=MARK, style=_style(),
@@ -86,6 +86,6 @@ def _drawing(results: Mapping[str, Any], mask: Mask) -> tuple[str, str]:
 
 
 def default_name(team: str) -> str:
-    """Return the file of a team's deck: `slides-aurora.html`; letters of all languages stay."""
+    """Return the file name of a team's deck: `slides-aurora.html`; letters of all languages stay."""
     plain = re.sub(r"[^\w-]+", "-", team).strip("-")[:60]
     return f"slides-{plain}.html" if plain else "slides.html"

@@ -1,4 +1,4 @@
-"""What a team's slides say, from its records: where it began, what it changed, how much faster, what was hard."""
+"""The content of a team's slides, from its records: first measurement, changes, speed-up, difficulties."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 POINTS, CHANGED, FILES, TROUBLES, POSTS, REMARKS = 9, 8, 6, 4, 5, 3
-"""What one slide has room for."""
+"""The most rows of each kind on one slide."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,24 @@ class PointRow:
     efficiency: float | None
     repeats: int
     doubted: str = ""
-    """The mark of the doubts about it; empty without any."""
+    """The mark of its doubts; empty without doubts."""
 
 
 @dataclass(frozen=True)
 class TroubleRow:
-    """A diagnosed failure, and what came after it."""
+    """A diagnosed failure, and the next success."""
 
     part: str
     text: str
     runs: tuple[str, ...]
-    """Ids of runs that failed so, the newest first."""
+    """Ids of the runs with this failure, newest first."""
     solved: str
-    """The next run that succeeded, and what it did differently; empty where none came."""
+    """The next run that succeeded, and its differences; empty if there is none."""
 
 
 @dataclass(frozen=True)
 class PostRow:
-    """What the team wrote on the board, and what became of it."""
+    """A post of the team on the board, and its outcome."""
 
     title: str
     solved: bool
@@ -82,30 +82,30 @@ class Deck:
     before: Measurement | None
     """The first measurement."""
     after: Measurement | None
-    """The best one after it."""
+    """The best later one."""
     times: float | None
     changed: tuple[tuple[str, str, str], ...]
-    """(what, before, after)."""
+    """(name, before, after)."""
     files: tuple[str, ...]
-    """Which files of the program differ between the two, in words."""
+    """The program's files that differ between the two, in words."""
     best: MainStudy | None
-    """The main study and the point that leads, as everywhere else; None without any."""
+    """The main study and its best point, the same as on all pages; None without one."""
     others: tuple[tuple[str, str], ...]
-    """(project, what its main study reached) of the team's other projects."""
+    """(project, its main study's result) of the team's other projects."""
     study: str
-    """The id of the main study; empty without any."""
+    """The id of the main study; empty without one."""
     mode: str
     unit: str
     base: int
     points: tuple[PointRow, ...]
     remarks: tuple[str, ...]
-    """What is to be known about the study's numbers."""
+    """Remarks about the study's numbers."""
     troubles: tuple[TroubleRow, ...]
     posts: tuple[PostRow, ...]
 
 
 def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | None:
-    """Return a team's deck in the current language, and the results of its main study; None without such a team."""
+    """Return a team's deck in the current language, and its main study's results; None if there is no such team."""
     team = next((team for team in by_team(source) if team.name == name), None)
     if team is None:
         return None
@@ -146,7 +146,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
 
 
 def _first(team: TeamRuns) -> Measurement | None:
-    """Return the team's first run that measured something, where nothing else was measured."""
+    """Return the team's first run with a measurement; None if it has none."""
     good = [run for run in team.work if run.state == SUCCEEDED and run.value is not None]
     if not good:
         return None
@@ -168,7 +168,7 @@ def _changed(compared: BeforeAfter | None) -> tuple[tuple[str, str, str], ...]:
 
 
 def _files(source: Catalog, compared: BeforeAfter | None) -> tuple[str, ...]:
-    """Return which files of the program differ between the two measurements, in words."""
+    """Return the program's files that differ between the two measurements, in words."""
     if compared is None:
         return ()
     left, right = source.find(compared.before.run), source.find(compared.after.run)
@@ -225,7 +225,7 @@ def _part(part: str) -> str:
 
 
 def _solved(failed: RunEntry, runs: Sequence[RunEntry], memory: Memory) -> str:
-    """Return the next successful run of the same program, of the same size if there is one, and what differs in it."""
+    """Return the next successful run of the same program, if possible of the same size, and its differences."""
     later = [
         run for run in runs
         if run.state == SUCCEEDED and run.name == failed.name and (run.created or 0.0) > (failed.created or 0.0)
@@ -247,11 +247,11 @@ def _solved(failed: RunEntry, runs: Sequence[RunEntry], memory: Memory) -> str:
 
 
 def _posts(source: Catalog, team: str) -> tuple[PostRow, ...]:
-    """Return what members of a team wrote on the board; nothing where there is no board or it cannot be read."""
+    """Return a team's posts on the board; empty if there is no board or it cannot be read."""
     from dataclasses import replace
 
     board = board_view(replace(source, live=True))
-    name = clean_line(team)  # as the board calls it
+    name = clean_line(team)  # the team's name on the board
     own = [post for post in (*board.open, *board.answered, *board.solved) if post.team == name]
     return tuple(_post(post) for post in own[:POSTS])
 
@@ -262,7 +262,7 @@ def _post(post: PostView) -> PostRow:
 
 
 def team_named(event: "Event", text: str) -> str | None:
-    """Return the name of the team that a person means: as it is written, or in other capitals; None for no team."""
+    """Return the name of the team for a text, ignoring case; None if there is none."""
     names = [team.name for team in event.teams]
     if text in names:
         return text
@@ -271,7 +271,7 @@ def team_named(event: "Event", text: str) -> str | None:
 
 
 def own_folder(start: Path) -> list[Path]:
-    """Return the project that a folder lies in, where its runs may be outside the team's folders."""
+    """Return the project around a folder, whose runs may be outside the team's folders."""
     from hackathon.config.load import find_project
 
     project = find_project(start)

@@ -1,4 +1,4 @@
-"""What the report says of one team: its problem and model, what was done, and what its main study reached."""
+"""One team in the report: its problem and model, its work, and its main study's result."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hackathon.config.event import Team
 
 LONGEST = 2000
-"""Letters of what a team did that a report repeats."""
+"""Characters of a team's own description that a report quotes."""
 STEPS = 6
-"""Changes of parameters that a sentence names."""
+"""Changes of parameters in a sentence."""
 
 
 @dataclass(frozen=True)
 class BestSpeedup:
-    """The point that leads of a team's main study, or of another project's."""
+    """The best point of a team's main study, or of another project's."""
 
     speedup: float
     efficiency: float
@@ -46,9 +46,9 @@ class BestSpeedup:
     compared: bool
     """Whether it was measured on a machine of the event."""
     doubted: str
-    """The mark of the doubts about it; empty without any."""
+    """The mark of its doubts; empty without doubts."""
     step: tuple[str, ...] = ()
-    """Where the time of a step goes at that point, in words, with what to try."""
+    """The parts of the step time at that point, in words, with what to try."""
 
 
 @dataclass(frozen=True)
@@ -61,34 +61,36 @@ class TeamResult:
     came: bool
     people: int
     done: str
-    """What it did, in the words of the organiser; empty without any."""
+    """The organiser's description of its work; empty without one."""
     from_records: str
-    """The same from the records; empty where nothing was measured twice or the organiser tells it."""
+    """A description from the records; empty with an organiser's description or fewer than two measurements."""
     state: str
-    """`best`: it has a speed-up; `base`: it measured and has none; `failed`: no run succeeded; `none`: no run is on
-    record."""
+    """`best`: it has a speed-up; `base`: it has measurements but no speed-up; `failed`: no run succeeded.
+
+    `none`: it has no runs.
+    """
     best: BestSpeedup | None = None
     others: tuple[BestSpeedup, ...] = ()
     """The main studies of its other projects."""
 
     @property
     def sentence(self) -> str:
-        """What its main study reached, in words."""
+        """The result of its main study, in words."""
         return message(f"report.team_{self.state}") if self.best is None else speedup_sentence(self.best)
 
     @property
     def other_sentences(self) -> tuple[tuple[str, str], ...]:
-        """(project, what its main study reached) of its other projects."""
+        """(project, its main study's result) of its other projects."""
         return tuple((study.project, speedup_sentence(study)) for study in self.others)
 
 
 def marked(text: str, doubted: str) -> str:
-    """Return a sentence with the mark of the doubts about its number, where there are any."""
+    """Return a sentence with the mark of the doubts about its number, if there are any."""
     return message("report.doubted", text=text, mark=doubted) if doubted else text
 
 
 def speedup_sentence(best: BestSpeedup) -> str:
-    """Return what a study reached, in words, with its mark where it is doubted or nothing compares with it."""
+    """Return a study's result in words, with a mark if it is doubted or not comparable."""
     about = [message(f"report.mode_{best.mode}")] if best.mode else []
     about += [", ".join(best.clusters)] if best.clusters else []
     if best.value is not None and best.base_value is not None:
@@ -107,12 +109,12 @@ def processes(count: int) -> str:
 
 
 def team_results(source: Catalog, reached: Iterable[TeamOutcome]) -> list[TeamResult]:
-    """Return what each team of the event reached, in the order of `hackathon.yaml`, in the current language."""
+    """Return the results of each team of the event, in the order of `hackathon.yaml`, in the current language."""
     return [_result(outcome, outcome.team.team, source) for outcome in reached if outcome.team.team is not None]
 
 
 def strangers(source: Catalog) -> list[str]:
-    """Return the names of teams and projects that have runs and are not in `hackathon.yaml`."""
+    """Return the names of teams and projects with runs that are missing in `hackathon.yaml`."""
     return [team.name for team in by_team(source) if team.team is None and team.runs]
 
 
@@ -146,7 +148,7 @@ def _state(outcome: TeamOutcome) -> str:
 
 
 def best_of(main: MainStudy) -> BestSpeedup:
-    """Return what the report tells of a main study."""
+    """Return the report's data about a main study."""
     study = main.series
     results = results_of(study)
     by_size = {point["processes"]: point for point in results["points"]}
@@ -170,7 +172,7 @@ def best_of(main: MainStudy) -> BestSpeedup:
 
 
 def changed_text(comparison: BeforeAfter) -> str:
-    """Return what changed between a team's first measurement and its best one, as a sentence."""
+    """Return the changes between a team's first measurement and its best one, as a sentence."""
     before, after = comparison.before, comparison.after
     if before.processes == after.processes:
         rise = message("report.rise_same", processes=processes(after.processes))
@@ -187,5 +189,5 @@ def changed_text(comparison: BeforeAfter) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """Return what a metric is called; one that only its own program knows stays as it is."""
+    """Return a metric's label; a program's own metric keeps its name."""
     return message("report.throughput") if metric == "samples_per_s" else metric

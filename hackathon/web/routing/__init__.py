@@ -1,1 +1,1 @@
-"""Which view answers for which kind of page."""
+"""Maps kinds of pages to views."""

@@ -1,4 +1,4 @@
-"""Which view answers for which kind of page."""
+"""Maps kinds of pages to views."""
 
 import importlib
 from typing import Any
@@ -29,7 +29,7 @@ VIEWS = {
 
 
 def values_of(kind: str, key: str, source: Catalog, options: Options = ()) -> tuple[str, dict[str, Any]] | None:
-    """Return the template and the values of a page in the current language, None when there is no such page."""
+    """Return the template and the values of a page in the current language; None if there is no such page."""
     if kind not in VIEWS:
         return None
     template, module = VIEWS[kind]

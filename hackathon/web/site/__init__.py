@@ -1,1 +1,1 @@
-"""The published site: built aside, checked for leaks, exchanged in one step."""
+"""The published site: built in a separate folder, checked for leaks, and published in one step."""

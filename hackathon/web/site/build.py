@@ -1,4 +1,4 @@
-"""Make the files of a site: pages, tables, crates; the parts of many teams by two processes."""
+"""Create the files of a site (pages, tables, crates), with two processes if there are many teams."""
 
 import multiprocessing
 from collections import Counter
@@ -38,27 +38,27 @@ POLICY = (
     "default-src 'none';script-src 'self' file:;style-src 'self' file:;img-src 'self' file: data:;"
     "base-uri 'none';form-action 'none'"
 )
-"""`file:` is what `self` is not where the pages are opened from a disk."""
+"""`self` does not cover `file:` for pages opened from a disk."""
 GARBAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What a page raises that met something in a run's files that nobody thought of."""
+"""Exceptions of a page for unexpected content of a run's files."""
 TOGETHER = 10
-"""Teams whose pictures are drawn by one drawing process."""
+"""Teams whose pictures one drawing process draws."""
 
 
 @dataclass
 class BuiltPart:
-    """What was made, as one process tells the other."""
+    """Created files, as one process reports them to another."""
 
     warnings: list[str] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
-    """Files that lack something: the next publication makes them again."""
+    """Files with a missing part, which the next publication creates again."""
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
     failed: str = ""
-    """Why a process gave up."""
+    """Why a process failed."""
 
     def take(self, other: "BuiltPart") -> None:
-        """Add what another one made."""
+        """Add the files of another process."""
         self.warnings = list(dict.fromkeys([*self.warnings, *other.warnings]))
         self.incomplete += other.incomplete
         self.counts.update(other.counts)
@@ -69,7 +69,7 @@ class BuiltPart:
 
 @dataclass(frozen=True)
 class SiteBuilder:
-    """All that the files of a site are made from."""
+    """The input of a site's files."""
 
     source: Catalog
     site: SiteMap
@@ -79,14 +79,14 @@ class SiteBuilder:
     """Empty: the event's."""
     subtitle: str
     whole: bool
-    """Whether all studies are in it, with the table of all results."""
+    """Whether it contains all studies and the table of all results."""
     cache: Path
-    """Folder of this user for drawings, and for what takes long to make and is the same in every site."""
+    """This user's folder for drawings, and for slow results that are the same in every site."""
     logo: Picture | None = None
-    """The event's, on every page."""
+    """The event's logo, for every page."""
 
     def make(self, folder: Path, files: Iterable[str], parts: Sequence[SiteSection], *, general: bool) -> BuiltPart:
-        """Make those of the wanted files that belong to these parts, and with `general` those that belong to none."""
+        """Create those of the files that belong to these parts, and with `general` those that belong to none."""
         names = set(files)
         output = BuiltPart()
         if general:
@@ -102,7 +102,7 @@ class SiteBuilder:
         return output
 
     def _lines(self, part: SiteSection) -> Iterator[list[object]]:
-        """Yield what the table of all results has of a team."""
+        """Yield a team's rows of the table of all results."""
         away = laptops(self.source)
         main = outcome(part.team, self.source, away).main
         for study in part.studies:
@@ -125,14 +125,14 @@ class SiteBuilder:
             for language in self.site.languages
             if self.site.file(page.name, language) in names
         ]
-        # First all values, which asks for the pictures, so that one process draws all of them.
+        # All values are computed first, which requests the pictures, so that one process draws all of them.
         with figures.ahead(self.source.memory) as requests:
             contents: list[tuple[tuple[str, dict[str, Any]] | None, bool]] = []
             for page, source, language in todo:
                 before = requests.times
                 try:
                     values = self._values(page, source, language)
-                except GARBAGE as error:  # one run's files are not what they should be: the others go out
+                except GARBAGE as error:  # one run's bad files must not keep the others from being published
                     output.warnings.append(self._left_out(page, language, error))
                     contents.append((None, False))
                     continue
@@ -200,7 +200,7 @@ class SiteBuilder:
         return Logo(self.logo_name, self.logo.width, self.logo.height) if self.logo else None
 
     def _about(self, language: str) -> About:
-        """Return what other services show of a page that somebody links to."""
+        """Return the preview of a linked page for other services."""
         event = self.source.event
         texts: list[str] = []
         with speaking(language):
@@ -265,7 +265,7 @@ class SiteBuilder:
 
 
 def _with_pictures(content: tuple[str, dict[str, Any]], memory: Memory) -> tuple[str, dict[str, Any]] | None:
-    """Return a page's values with its pictures, which are drawn by now; None where they are not all in one place."""
+    """Return a page's values with its drawn pictures; None if they are not all in one place."""
     template, values = content
     if "figures" not in values or "problem" not in values:
         return None
@@ -276,9 +276,9 @@ def _with_pictures(content: tuple[str, dict[str, Any]], memory: Memory) -> tuple
 
 
 def made_by(maker: SiteBuilder, folder: Path, files: Sequence[str], workers: int) -> BuiltPart:
-    """Make the wanted files by so many processes, this one among them.
+    """Create the files with this number of processes, including this one.
 
-    Raises HackathonError when another one gives up: then the site is not whole and must not be shown.
+    Raises HackathonError if another process fails, because an incomplete site must not be published.
     """
     maker.source.memory.folder = maker.cache
     parts = maker.site.parts
@@ -315,7 +315,7 @@ def made_by(maker: SiteBuilder, folder: Path, files: Sequence[str], workers: int
 def _work(
     maker: SiteBuilder, folder: Path, files: Sequence[str], parts: Sequence[SiteSection], sender: Connection
 ) -> None:
-    # What a child still writes when its parent was killed lies in a folder that nobody shows.
+    # After its parent was killed, a child's files are in a folder that no page refers to.
     try:
         output = maker.make(folder, files, parts, general=False)
         output.counts = maker.mask.counts

@@ -1,7 +1,7 @@
-"""A page in fewer bytes: the same elements, attributes and texts, without what HTML lets one leave out.
+"""Shorten a page without changing its elements, attributes and texts, by omitting optional parts of HTML.
 
-White space beside blocks, end tags that the next tag implies (HTML standard, section 13.1.2.4), quotes around plain
-values. Preformatted texts, scripts and styles stay as they are.
+These are white space beside blocks, end tags that the next tag implies (HTML standard, section 13.1.2.4), and quotes
+around simple values. Preformatted texts, scripts and styles stay unchanged.
 """
 
 import re
@@ -31,11 +31,11 @@ _IMPLIED = {
     "p": _ENDS_PARAGRAPH
     | {"/div", "/section", "/main", "/footer", "/li", "/dd", "/td", "/th", "/figure", "/details", "/header", "/form"},
 }  # fmt: skip
-"""Element → what may follow for its end tag to be left out; `/x` is the end of a parent."""
+"""Element → the tags before which its end tag is optional; `/x` is the end of a parent."""
 
 
 def compact(page: str) -> str:
-    """Return a page in fewer bytes; browsers make the same of it."""
+    """Return a shorter page that browsers parse to the same document."""
     tokens = [token for token in _TAG.split(page) if token]
     names = [_name(token) for token in tokens]
     parts: list[str] = []
@@ -57,7 +57,7 @@ def compact(page: str) -> str:
 
 
 def _name(token: str) -> str:
-    """Return an element's name, `/name` for its end, empty for a text."""
+    """Return an element's name, `/name` for its end tag, empty for a text."""
     if not token.startswith("<"):
         return ""
     return token[1:-1].split(None, 1)[0].rstrip("/").lower() if len(token) > 2 else "<"
@@ -74,7 +74,7 @@ def _text(text: str, names: list[str], number: int) -> str:
 
 
 def _following(tokens: list[str], names: list[str], number: int) -> str:
-    """Return the name of the next tag, empty when a text comes before it."""
+    """Return the name of the next tag; empty if a text precedes it."""
     for index in range(number + 1, len(tokens)):
         if names[index]:
             return names[index]
@@ -90,7 +90,7 @@ def _is_implied(name: str, following: str) -> bool:
 
 
 def _short(tag: str) -> str:
-    """Return a start tag without quotes that it does not need."""
+    """Return a start tag without optional quotes."""
     if '="' not in tag:
         return tag
     if not tag.endswith("/>"):

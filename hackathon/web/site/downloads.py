@@ -1,4 +1,4 @@
-"""The numbers of a site as CSV and JSON, masked, and harmless in a spreadsheet."""
+"""The numbers of a site as CSV and JSON, masked, and without formulas for spreadsheets."""
 
 import csv
 import io
@@ -17,11 +17,11 @@ COLUMNS = (
     "team", "study", "name", "cluster", "mode", "metric", "unit", "processes", "nodes", "value", "stdev", "repeats",
     "speedup", "efficiency", "status", "doubts", "settings", "main", "compared",
 )  # fmt: skip
-"""Of the table of all results."""
+"""Columns of the table of all results."""
 
 
 def safe_cell(cell: object) -> object:
-    """Return a cell that no spreadsheet computes: text that looks like a formula gets `'` in front, numbers stay."""
+    """Return a cell that no spreadsheet evaluates: `'` precedes a text that looks like a formula, numbers stay."""
     if not isinstance(cell, str):
         return cell
     try:
@@ -37,10 +37,10 @@ def study_csv(results: Mapping[str, Any], mask: Mask) -> str:
 
 
 def study_json(results: Mapping[str, Any], mask: Mask) -> str:
-    """Return a study's results as JSON, without what a site tells twice.
+    """Return a study's results as JSON, without data that a site contains twice.
 
-    A single series without settings stands only beside the head (`scaling.table.series_of` reads that). Where the time
-    of a step goes is told for points; of single runs their crates tell it.
+    A single series without settings is only at the top level (`scaling.table.series_of` reads that). The parts of the
+    step time are included for points; for single runs they are in the crates.
     """
     value = mask.value(_told_once(results))
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
@@ -72,10 +72,10 @@ def rows(
     main: Mapping[str, Any] | None = None,
     compared: bool = True,
 ) -> list[list[object]]:
-    """Return a study's points as lines of the table of all results, masked.
+    """Return a study's points as rows of the table of all results, masked.
 
-    `main`: the settings of the series that is the team's main study, None where that is another study. `compared`:
-    whether it ran on a machine of the event.
+    `main`: the settings of the series that is the team's main study; None if another study is. `compared`: whether it
+    ran on a machine of the event.
     """
     clusters = " ".join(sorted({run.cluster for run in study.runs if run.cluster}))
     head = [team, study.id, study.name, clusters, results["mode"], results["metric"], results["unit"]]

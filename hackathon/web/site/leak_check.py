@@ -1,4 +1,4 @@
-"""Look once more through what would go out, for what looks like a secret though no rule of the mask knows it."""
+"""Search the finished files for text that looks like a secret and that no rule of the mask matches."""
 
 import hashlib
 import json
@@ -19,9 +19,9 @@ from hackathon.web.masking.mask import Mask
 OWN = frozenset({"style.css", "plots.js", "tables.js", "forms.js", "vega.js"})
 """Files that come with the toolkit."""
 LONGEST = 4 << 20
-"""Bytes of a file that are looked at."""
+"""Bytes of a file that are read."""
 BITS = 4.2
-"""Bits a letter of random base64 has about 6, an English word about 4, a path or a name of a run less."""
+"""Entropy per character in bits: random base64 has about 6, an English word about 4, a path or a run's name less."""
 
 _TAG = re.compile(r"<[^>]*>")
 _ATTRIBUTE = re.compile(r'=(?:"([^"]*)"|([^\s">]+))')
@@ -29,14 +29,14 @@ _RANDOM = re.compile(r"(?<![A-Za-z0-9_/+.-])[A-Za-z0-9_+/-]{24,256}={0,2}(?![A-Z
 _NAME = re.compile(r"\d{8}-\d{6}-|[0-9a-fA-F]+\Z|sha256-")
 """Ids of runs and studies, digests."""
 _HEX = re.compile(r"(?<![A-Za-z0-9_+-])(?:sha256:)?([0-9a-fA-F]{32,128})(?![A-Za-z0-9_+-])")
-"""A digest or a key: only who made it can tell."""
+"""A digest or a key; its text alone does not show which."""
 _DIGEST_KEY = re.compile(r"(?i)digest|sha\d*\Z|sha256|commit|hash|checksum|files\Z|identifier\Z")
-"""Names under which records of ours have digests, or a mapping of files to digests."""
+"""Keys of the toolkit's records with digests, or with a mapping of files to digests."""
 
 
 @dataclass(frozen=True)
 class Residue:
-    """Something that looks like a secret, a name or an address in a file that would go out."""
+    """A text in a file of the site that looks like a secret, a name or an address."""
 
     file: str
     kind: str
@@ -46,7 +46,7 @@ class Residue:
 
 
 def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
-    """Return what looks as if it should not go out, each once a file; the files are what was masked by `mask`."""
+    """Return suspicious texts, each once per file; `mask` is the mask that was applied to the files."""
     matches: dict[Residue, None] = {}
     keys: dict[str, Residue] = {}
     digests: set[str] = set()
@@ -58,17 +58,17 @@ def residues(folder: Path, names: Sequence[str], mask: Mask) -> list[Residue]:
                 matches[residue] = None
             for match in _HEX.finditer(text):
                 keys.setdefault(match[1].lower(), Residue(f"{name}{inside}", "random", _sample(match[1])))
-    # what is shown of a digest is known by the record that has it, which may be read later
+    # a digest is known by the record that contains it, which may be read later
     return [*matches, *(residue for key, residue in keys.items() if key not in digests and _is_key(key))]
 
 
 def _is_key(word: str) -> bool:
-    """Return whether hexadecimal letters are in no order, as a number of zeros or a pattern is."""
+    """Return whether hexadecimal digits are irregular, unlike zeros or a pattern."""
     return any(map(str.isdigit, word)) and any(map(str.isalpha, word)) and len(set(word)) >= 8
 
 
 def _note_digests(value: Any, digests: set[str], under: bool = False) -> None:
-    """Add the hexadecimal texts of a record that stand under the name of a digest."""
+    """Add the hexadecimal texts of a record whose key names a digest."""
     if isinstance(value, str):
         if under:
             digests.update(match[1].lower() for match in _HEX.finditer(value))
@@ -81,10 +81,10 @@ def _note_digests(value: Any, digests: set[str], under: bool = False) -> None:
 
 
 def _texts(path: Path, digests: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield (name inside the file, text) of a file; of a page what is read of it.
+    """Yield (name inside the file, text) of a file; of a page its visible texts.
 
-    Of a crate those of its members, but for files that come with the toolkit's recipes. Digests that the toolkit wrote
-    are added to `digests`.
+    Of a crate those of its members, without files of the toolkit's recipes. Digests that the toolkit wrote are added to
+    `digests`.
     """
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
@@ -107,7 +107,7 @@ def _texts(path: Path, digests: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _read(name: str, text: str, digests: set[str]) -> str:
-    """Return what is read of a file: the texts of a page and of its attributes, or of a JSON file's values."""
+    """Return the readable text of a file: the texts of a page and of its attributes, or of a JSON file's values."""
     if name.endswith(".html"):
         parts = [
             *_TAG.split(text),
@@ -148,16 +148,16 @@ def _in_text(name: str, text: str, mask: Mask) -> Iterator[Residue]:
 
 
 def _is_random(word: str) -> bool:
-    """Return whether a word has letters of all kinds without order, as keys have and names have not."""
+    """Return whether a word has irregular characters of all kinds, as keys have and names have not."""
     kinds = (str.isupper, str.islower, str.isdigit)
     if _NAME.match(word) or not all(any(kind(letter) for letter in word) for kind in kinds):
         return False
-    if any(len(part) < 16 for part in re.split(r"[/_-]", word)):  # words with something between them
+    if any(len(part) < 16 for part in re.split(r"[/_-]", word)):  # words with separators
         return False
     bits = -sum(n / len(word) * math.log2(n / len(word)) for n in Counter(word).values())
     return bits > BITS
 
 
 def _sample(text: str) -> str:
-    """Return the beginning of a text: who publishes has to find it, nobody has to read it."""
+    """Return the beginning of a text, which is enough to find it and reveals no secret."""
     return text if len(text) <= 12 else f"{text[:8]}…"

@@ -1,7 +1,7 @@
-"""What the last publication into a folder was made from, so that the next one makes only what has changed.
+"""The inputs of the last publication into a folder, so that the next one only creates changed files.
 
-It lies in the user's own cache, not in the site: it holds names of users and hosts, and secrets of runs. It may be
-deleted or damaged at any time; then everything is made again.
+The file is in the user's own cache, not in the site, because it contains names of users and hosts, and secrets of runs.
+It may be deleted or damaged at any time; then everything is created again.
 """
 
 import functools
@@ -21,23 +21,23 @@ from hackathon.web.masking.names import Named, named, stamp
 
 VERSION = 2
 _MAKERS = ("web", "index", "scaling", "profiling", "tuning", "event", "survey", "text")
-"""Packages of the toolkit that decide what stands on a page."""
+"""Packages of the toolkit that determine the content of pages."""
 
 
 @dataclass
 class Kept:
-    """What is known of the site that lies in a folder."""
+    """The record of a folder's site."""
 
     publication: str = ""
-    """The random name of that publication; pages of another one are not taken over."""
+    """The random name of that publication; pages of another one are not reused."""
     files: dict[str, str] = field(default_factory=dict)
-    """File → digest of what it was made from."""
+    """File → digest of its inputs."""
     named: dict[str, tuple[str, Named]] = field(default_factory=dict)
-    """Run directory → its stamp and what it names."""
+    """Run directory → its stamp and the names in it."""
 
 
 def recall(directory: Path) -> Kept:
-    """Return what is known of the site in a folder; nothing when there was none."""
+    """Return the record of a folder's site; empty without one."""
     path = _path(directory)
     value = read_json(path) if path else None
     if not isinstance(value, dict) or value.get("version") != VERSION:
@@ -50,7 +50,7 @@ def recall(directory: Path) -> Kept:
 
 
 def keep(directory: Path, record: Kept) -> None:
-    """Keep what a site was made from; does nothing when that cannot be done."""
+    """Store the record of a site; does nothing if that is impossible."""
     path = _path(directory)
     if path is None:
         return
@@ -67,7 +67,7 @@ def keep(directory: Path, record: Kept) -> None:
 
 
 def named_in(runs: Iterable[RunEntry], record: Kept) -> dict[str, tuple[str, Named]]:
-    """Return run directory → stamp and what it names; those that have not changed are not read again."""
+    """Return run directory → stamp and names; unchanged directories are not read again."""
     marks = {}
     for run in runs:
         name = f"{run.project}/runs/{run.id}"
@@ -83,7 +83,7 @@ def digest(*values: Any) -> str:
 
 
 def digest_of_runs(runs: Iterable[RunEntry], marks: dict[str, tuple[str, Named]]) -> str:
-    """Return a digest of what the index holds of runs, and of their directories' stamps."""
+    """Return a digest of the runs in the index, and of their directories' stamps."""
     hasher = hashlib.sha256()
     for run in runs:
         values = asdict(run) if run.told else vars(run)
@@ -94,7 +94,7 @@ def digest_of_runs(runs: Iterable[RunEntry], marks: dict[str, tuple[str, Named]]
 
 @functools.cache
 def toolkit() -> str:
-    """Return a digest of all that pages are made with: the version, templates, and this toolkit's own modules."""
+    """Return a digest of the code of pages: the version, templates, and this toolkit's own modules."""
     parts = [hackathon.__version__]
     package = Path(hackathon.__file__).parent
     folders = [shipped("templates", "pages"), shipped("templates", "plots"), *(package / name for name in _MAKERS)]
@@ -111,5 +111,5 @@ def _path(directory: Path) -> Path | None:
     try:
         name = hashlib.sha256(os.path.realpath(directory).encode("utf-8", "surrogateescape")).hexdigest()[:24]
         return user_cache() / "publish" / f"{name}.json"
-    except RuntimeError:  # nobody knows this user's home
+    except RuntimeError:  # this user has no known home
         return None

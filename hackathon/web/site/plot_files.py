@@ -1,6 +1,6 @@
-"""What pictures become alive with, beside the pages instead of in them: one file for a page in all its languages.
+"""The data of interactive pictures, in a separate file: one for a page in all its languages.
 
-It is a script, since a page that is opened from a disk may read no other file. It is made of pages that are masked.
+It is a script, because a page that is opened from a disk may read no other file. It is made of masked pages.
 """
 
 import json
@@ -17,7 +17,7 @@ Specs = dict[str, dict[str, Any]]
 
 
 def parted(page: str) -> tuple[str, Specs]:
-    """Return a page without the specifications in it, and these."""
+    """Return a page without its specifications, and the specifications."""
     specs: Specs = {}
     for name, text in _SPEC.findall(page):
         specs[name] = {entry: value for entry, value in json.loads(text).items() if entry != "$schema"}
@@ -27,7 +27,7 @@ def parted(page: str) -> tuple[str, Specs]:
 def plot_file(pages: Mapping[str, Specs]) -> str:
     """Return the file of a page; `pages`: language → its specifications, the first language first.
 
-    It holds `{figure: [form, difference, {language: difference from the first language}]}`.
+    It contains `{figure: [form, difference, {language: difference from the first language}]}`.
     """
     figures: dict[str, list[Any]] = {}
     for language, specs in pages.items():

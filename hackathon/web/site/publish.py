@@ -1,8 +1,8 @@
-"""The published site: static pages of an event, or of a project's studies, that need no server and no other site.
+"""Publish the site: static pages of an event, or of a project's studies, without a server or other sites.
 
-The pages are made beside those that are shown and take their place in one step (`web.swap`). What has not changed since
-the last publication is taken over by hard link (`web.kept_site`). Every page is masked after it was made
-(`web.masked_page`): no view can forget it.
+New pages are created beside the published ones and replace them in one step (`web.site.switch`). Unchanged files are
+hard-linked from the last publication (`web.site.manifest`). Every page is masked after rendering
+(`web.masking.masked_page`), so that no view can forget it.
 """
 
 import contextlib
@@ -41,25 +41,25 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("plots.js", "tables.js", "forms.js", "vega.js")
 LARGEST_LOGO = 200_000
-"""Bytes; it is on every page."""
+"""Bytes; every page includes it."""
 WORTH = 40
-"""So many files are worth a second process."""
+"""The least number of files for a second process."""
 
 
 @dataclass
 class Published:
-    """What came of a publication."""
+    """The outcome of a publication."""
 
     folder: Path
-    """Where the pages lie: inside the folder that was named."""
+    """The folder of the pages, inside the named directory."""
     files: dict[str, int] = field(default_factory=dict)
     """File, relative to `folder` → bytes."""
     made: list[str] = field(default_factory=list)
-    """Those that were made now; the others were taken over."""
+    """Files that were created now; the others were reused."""
     warnings: list[str] = field(default_factory=list)
-    """What is missing in the site."""
+    """Missing parts of the site."""
     mask: Mask = field(default_factory=Mask)
-    """Tells by its counts what was taken out of the files that were made now."""
+    """Its counts show what was masked in the files that were created now."""
     site: SiteMap | None = None
 
     @property
@@ -78,11 +78,11 @@ def publish(
     studies: Sequence[str] | None = None,
     workers: int = 2,
 ) -> Published:
-    """Write the site of a source into `directory/site`, with `directory/index.html` that leads there.
+    """Write the site of a catalog into `directory/site`, with `directory/index.html` that leads there.
 
     The first language (default: those of the event, else the current one and the others) has the plain names, others
-    `.<language>.html`. `studies` (ids) leaves out all others. Publishing that fails or is killed leaves the old site
-    whole; foreign files in the directory are left alone. Raises RequestError when the directory cannot be written.
+    `.<language>.html`. `studies` (ids) leaves out all others. A publication that fails or is killed leaves the old site
+    unchanged; other files in the directory stay. Raises RequestError if the directory cannot be written.
     """
     record = kept_site.recall(directory)
     plan = _plan(source, record, title=title, subtitle=subtitle, languages=languages, studies=studies)
@@ -117,7 +117,7 @@ def rehearsal(
     studies: Sequence[str] | None = None,
     workers: int = 2,
 ) -> Iterator[Published]:
-    """Make a whole site in a private temporary folder, yield it as Published, and remove it."""
+    """Create a site in a private temporary folder, yield it as Published, and remove it."""
     plan = _plan(source, kept_site.Kept(), title=title, subtitle="", languages=languages, studies=studies)
     folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
     try:
@@ -130,7 +130,7 @@ def rehearsal(
 
 @dataclass
 class _Plan:
-    """What a site consists of, before anything is made."""
+    """The parts of a site, before any is created."""
 
     source: Catalog
     site: SiteMap
@@ -142,12 +142,12 @@ class _Plan:
     """Whether it is the site of all studies."""
     logo: Picture | None
     keys: dict[str, str]
-    """File → digest of all that it is made from."""
+    """File → digest of its inputs."""
     marks: dict[str, tuple[str, Named]]
 
     @functools.cached_property
     def builder(self) -> "SiteBuilder":
-        """What makes the files. Loaded here: a site in which nothing has changed does without all views."""
+        """The creator of the files. Imported here, because an unchanged site needs no views."""
         from hackathon.web.site.build import SiteBuilder
 
         complete, cache = self.whole, cache_folder()
@@ -156,7 +156,7 @@ class _Plan:
         )
 
     def make(self, folder: Path, names: Sequence[str], workers: int) -> "BuiltPart":
-        """Make the wanted files, by so many processes where they are many, and count what was masked in them."""
+        """Create the files, with several processes if there are many, and count what was masked in them."""
         from hackathon.web.site.build import made_by
 
         output = made_by(self.builder, folder, names, workers if len(names) > WORTH else 1)
@@ -182,7 +182,7 @@ def _plan(
     source = without_hidden(source)
     source = replace(source, laptops=laptops(source))
     logo = site_logo(source) if studies is None else None
-    if studies is not None:  # single studies: the event's rules hold, its pages do not come along
+    if studies is not None:  # for single studies the event's rules apply, but its pages are left out
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
     event = repr((source.event, logo, _beside(source), sorted(source.laptops or ())))
@@ -222,7 +222,7 @@ def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:
 
 
 def site_logo(source: Catalog) -> Picture | None:
-    """Return the logo that the event names, None without one. Raises RequestError when it cannot go out."""
+    """Return the event's logo, None without one. Raises RequestError if it must not be published."""
     if source.event is None or source.event_folder is None or not source.event.logo:
         return None
     return read_picture(source.event_folder, source.event.logo, LARGEST_LOGO)
@@ -236,10 +236,10 @@ def without_evidence(run: RunEntry) -> RunEntry:
 
 
 def cache_folder() -> Path:
-    """Return this user's folder for what is drawn and kept between two publications."""
+    """Return this user's folder for drawings between two publications."""
     try:
         return user_cache() / "drawings"
-    except RuntimeError:  # nobody knows this user's home
+    except RuntimeError:  # this user has no known home
         return Path(tempfile.mkdtemp(prefix="hackathon-"))
 
 
@@ -248,7 +248,7 @@ def _own_languages() -> tuple[str, ...]:
 
 
 def _board_mark(source: Catalog) -> str:
-    """Return a text that changes when something is written on the board."""
+    """Return a text that changes with the board."""
     if source.event is None or source.event_folder is None or not source.event.shared:
         return ""
     board = source.event_folder / expanded(source.event.shared)
@@ -261,7 +261,7 @@ def _board_mark(source: Catalog) -> str:
 
 
 def _beside(source: Catalog) -> list[str]:
-    """Return what pages show besides runs and hackathon.yaml: references, clusters' profiles and measurements."""
+    """Return the content of pages besides runs and hackathon.yaml: references, clusters' profiles and measurements."""
     marks = [references.mark(source.event_folder)]
     names = {*(source.event.clusters if source.event is not None else ()), *(run.cluster for run in source.summaries)}
     with speaking("en"):
@@ -275,7 +275,7 @@ def _beside(source: Catalog) -> list[str]:
 
 
 def _titles_mark(projects: Sequence[Path]) -> str:
-    """Return a text that changes when the file in which a project gives itself a title does."""
+    """Return a text that changes with the files that contain the projects' own titles."""
     marks = []
     for folder in projects:
         with contextlib.suppress(OSError):
@@ -285,7 +285,7 @@ def _titles_mark(projects: Sequence[Path]) -> str:
 
 
 def _take_over(keys: Mapping[str, str], old_keys: Mapping[str, str], live: Path | None, folder: Path) -> set[str]:
-    """Take files that have not changed into the new folder, by hard link where the file system can; return them."""
+    """Reuse unchanged files in the new folder, by hard link if possible; return their names."""
     taken = set()
     folders = {Path(name).parent for name in keys}
     for parent in folders:
@@ -307,7 +307,7 @@ def _take_over(keys: Mapping[str, str], old_keys: Mapping[str, str], live: Path 
 
 
 def _lie_in(folder: Path, names: Mapping[str, str]) -> bool:
-    """Return whether all files of a publication are still there."""
+    """Return whether all files of a publication still exist."""
     listing = {name for name in os.listdir(folder)}  # noqa: PTH208, C416 — names, not paths
     for below in {name.partition("/")[0] for name in names if "/" in name}:
         with contextlib.suppress(OSError):

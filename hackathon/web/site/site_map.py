@@ -1,4 +1,4 @@
-"""Which pages and files a published site has, and their names: by what there is, and by what may go out."""
+"""The pages and files of a published site and their names, by the available data and the event's publish rules."""
 
 import hashlib
 import re
@@ -21,9 +21,9 @@ from hackathon.web.views.published_surveys import foremost, published
 from hackathon.web.views.schedule import shown as has_schedule
 
 ALL_RESULTS = "results"
-"""Name, without suffix, of the files with the results of all studies."""
+"""File name, without suffix, of the results of all studies."""
 PICTURED = frozenset({"home", "scaling", "cluster", "survey", "team", "study", "run", "profile", "speedup"})
-"""Kinds of pages that may have pictures: beside them lies what makes these alive (`plot_files`)."""
+"""Kinds of pages that may have pictures, and so a file of `plot_files`."""
 CRATES = "crates"
 """The folder of the runs' crates."""
 
@@ -38,25 +38,25 @@ class SitePage:
     kind: str
     key: str
     name: str
-    """Of its files, without language and suffix."""
+    """The name of its files, without language and suffix."""
 
 
 @dataclass(frozen=True)
 class SiteSection:
-    """A team with its pages and files: what is made together, and anew when anything in it has changed."""
+    """A team with its pages and files, which are created together, and again after any change."""
 
     team: TeamRuns
     studies: tuple[StudyRuns, ...]
-    """Those that are shown."""
+    """Its displayed studies."""
     pages: tuple[SitePage, ...]
     crates: Mapping[str, RunEntry]
     """Path in the site → the run."""
 
 
 class SiteMap:
-    """The pages of a site and the addresses by which they refer to each other.
+    """The pages of a site and their addresses.
 
-    `studies` (ids) leaves out all others, and all that is not about studies.
+    `studies` (ids) leaves out all others, and all pages that are not about studies.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SiteMap:
                 self._page("survey", survey.name, f"survey-{stable_name(mask.text(survey.name))}") for survey in surveys
             ]
             first = foremost(surveys)
-            if first is not None:  # what the menu leads to
+            if first is not None:  # the address in the menu
                 self._names[("survey", "")] = self._names[("survey", first.name)]
         self.parts = [self._part(team, studies, source.memory) for team in by_team(source)]
         names = [page.name for page in (*self.general, *(page for part in self.parts for page in part.pages))]
@@ -94,7 +94,7 @@ class SiteMap:
             + [f"{name}.{suffix}" for name in (*names, ALL_RESULTS) for suffix in ("csv", "json")]
             + [*self._crates.values(), "style.css"]
         )
-        """All that a page may lead to."""
+        """All addresses that a page may contain."""
 
     def _part(self, team: TeamRuns, ids: Sequence[str] | None, memory: Memory) -> SiteSection:
         studies = [study for study in by_study(team.runs, memory) if ids is None or study.id in ids]
@@ -139,7 +139,7 @@ class SiteMap:
         return page
 
     def _plain_id(self, identifier: str) -> str:
-        """Return an id for a file's name, masked: in its words, which many runs share, not in its time and letters."""
+        """Return an id for a file's name with its words masked; its time and random part stay."""
         parts = _ID.match(identifier)
         if parts is None:
             return _plain(self._mask.text(identifier))
@@ -157,7 +157,7 @@ class SiteMap:
         return f"{name}.html" if language == self.languages[0] else f"{name}.{language}.html"
 
     def torn(self, taken: Set[str]) -> set[str]:
-        """Return the files of pages that are among `taken` only in part: what belongs to all is made of all."""
+        """Return the page files that are only partly in `taken`: all languages of a page are created together."""
         names = set()
         for page in (*self.general, *(page for part in self.parts for page in part.pages)):
             files = {self.file(page.name, language) for language in self.languages}
@@ -167,7 +167,7 @@ class SiteMap:
         return names
 
     def link(self, page: SitePage, language: str, kind: str, key: str) -> str | None:
-        """Return the address of another page, or of a file, as it stands in `page`; None when the site has no such."""
+        """Return the address of another page, or of a file, relative to `page`; None if the site does not have it."""
         if kind == "file":
             return self._data(page, key)
         name = self._names.get((kind, key))
@@ -176,8 +176,7 @@ class SiteMap:
     def _data(self, page: SitePage, key: str) -> str | None:
         """Return the address of a page's own CSV, JSON or crate, of the table of all results, or of a run's crate.
 
-        `….csv`, `….json`: those of a study's page, whatever the name. `….zip`: of a run's page, or of the run whose key
-        it is.
+        `….csv`, `….json`: those of a study's page, for any name. `….zip`: of a run's page, or of the run with that key.
         """
         suffix = Path(key).suffix
         if suffix == ".zip":
@@ -200,7 +199,7 @@ def logo_name(logo: Picture) -> str:
 
 
 def best_run(study: StudyRuns) -> RunEntry | None:
-    """Return the run that stands for a study: of its largest point with a value, the one nearest to it."""
+    """Return the run that represents a study: at its largest point with a value, the run closest to that value."""
     study = best_series(study)
     points = [point for point in results_of(study)["points"] if point["value"] is not None]
     points = [point for point in points if not is_false(point["doubts"])] or points
@@ -212,7 +211,7 @@ def best_run(study: StudyRuns) -> RunEntry | None:
 
 
 def stable_name(name: str) -> str:
-    """Return a name for files that stays the same whatever else there is: a digest tells what ASCII letters do not.
+    """Return a file name that does not depend on other names; a digest replaces non-ASCII letters.
 
     `Team 1` is `Team-1`, `四つ葉` is `x1f3c9a20`, `チームA` is `A-x…`.
     """
@@ -223,5 +222,5 @@ def stable_name(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name for files: ASCII letters, digits, `-` and `_`, no path."""
+    """Return a file name of ASCII letters, digits, `-` and `_`, without folders."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:100]

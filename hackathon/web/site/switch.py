@@ -1,10 +1,10 @@
-"""Put a whole new folder in the place of an old one, so that whoever is killed leaves the one or the other.
+"""Replace a folder by a new one in one step, so that a killed process leaves either the old or the new one.
 
-DIR/index.html      leads to the site and says which folder it is in; one small file, replaced by rename
+DIR/index.html      leads to the site and names its folder; one small file, replaced by rename
 DIR/site/           the pages; exchanged with the new ones by one call (renameat2, RENAME_EXCHANGE)
-DIR/site-<random>/  where the file system cannot exchange (NFS, some Lustre): a new folder, then index.html is replaced
+DIR/site-<random>/  if the file system cannot exchange (NFS, some Lustre): a new folder, then index.html is replaced
 
-All else in DIR is somebody else's and stays.
+Other files in DIR stay.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
 
 SITE, ENTRY, MARK = "site", "index.html", ".publication"
-"""The folder of the pages, the file that leads there, the file in the folder that says which publication it is."""
+"""The folder of the pages, the file that leads there, and the file in the folder with the publication's name."""
 ABANDONED = 3600.0
-"""Seconds after which a temporary folder of a killed publication is removed by the next one."""
+"""Seconds after which a killed publication's temporary folder is removed by the next one."""
 TEMPORARY = ".publishing-"
 
 _LED = re.compile(r'http-equiv="refresh" content="0; url=(site(?:-[0-9a-f]{8})?)/')
@@ -36,14 +36,14 @@ _AT_FDCWD, _EXCHANGE = -100, 2
 
 
 def live_folder(directory: Path) -> Path | None:
-    """Return the folder whose pages are shown now, None before the first publication."""
+    """Return the folder of the published pages; None before the first publication."""
     name = _led(directory)
     folder = directory / name if name else None
     return folder if folder and (folder / MARK).is_file() else None
 
 
 def publication(folder: Path | None) -> str:
-    """Return the random name of the publication that lies in a folder; empty when there is none."""
+    """Return the random name of the publication in a folder; empty if there is none."""
     try:
         return (folder / MARK).read_text("ascii").strip() if folder else ""
     except (OSError, ValueError):
@@ -51,14 +51,14 @@ def publication(folder: Path | None) -> str:
 
 
 _POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'"
-"""Of the page that leads to the site: it loads nothing."""
+"""For the page that leads to the site, which loads nothing."""
 
 
 @contextmanager
 def staging(directory: Path) -> Iterator[Path]:
-    """Make an empty folder inside `directory` (renames stay on one file system); remove it and abandoned ones after.
+    """Create an empty folder inside `directory` (renames stay on one file system).
 
-    Raises RequestError when `directory/site` is not the toolkit's.
+    Remove it and abandoned ones afterwards. Raises RequestError if `directory/site` is not the toolkit's.
     """
     writable_folder(directory)
     if os.path.lexists(directory / SITE) and not (directory / SITE / MARK).is_file():
@@ -73,9 +73,9 @@ def staging(directory: Path) -> Iterator[Path]:
 
 
 def swap(directory: Path, new: Path, title: str, language: str) -> Path:
-    """Show the pages of `new` in place of those that are shown now, and return their folder.
+    """Publish the pages of `new` in place of the present ones, and return their folder.
 
-    Either all of the old is shown or all of the new. What is left of the old lies in `new` afterwards, or goes.
+    Visitors see either all of the old or all of the new pages. The old pages are in `new` afterwards, or deleted.
     """
     write_whole(new / MARK, os.urandom(8).hex())
     target = directory / SITE
@@ -92,7 +92,7 @@ def swap(directory: Path, new: Path, title: str, language: str) -> Path:
 
 
 def _entry(folder: str, title: str, language: str) -> str:
-    """Return the page that leads to the site at once, without a script; a reader that does not follow shows a link."""
+    """Return the page that redirects to the site without a script; a reader that does not follow shows a link."""
     address = f"{folder}/index.html"
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
@@ -114,7 +114,7 @@ def _led(directory: Path) -> str:
 
 
 def _exchange(left: Path, right: Path) -> bool:
-    """Let two folders change their names in one step; False where kernel, library or file system cannot."""
+    """Exchange the names of two folders in one step; return False if kernel, library or file system cannot."""
     try:
         call = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
@@ -128,7 +128,7 @@ def _exchange(left: Path, right: Path) -> bool:
 
 
 def _clean(directory: Path) -> None:
-    """Remove what killed publications left, and folders of pages that are shown no more."""
+    """Remove the remains of killed publications, and folders of pages that are no longer published."""
     led = _led(directory)
     with contextlib.suppress(OSError):
         for path in list(directory.iterdir()):

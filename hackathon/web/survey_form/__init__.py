@@ -1,1 +1,1 @@
-"""The form of a survey: server, page, answers without a network."""
+"""The form of a survey: server, pages, offline answers."""

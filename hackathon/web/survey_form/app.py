@@ -1,12 +1,10 @@
-"""The form of one survey as an application: GET shows it, POST counts an answer; there is nothing else.
+"""The form of one survey as an ASGI application: GET displays it, POST submits an answer; nothing else exists.
 
-An answer comes with a token that its respondent was given. There are no cookies and nothing is remembered of a browser,
-so that no other page can answer in somebody's name: whoever knows the token may answer, nobody else can (that is why
-there is no protection against forged requests beyond it). Without a token of the survey no question is shown: other
-users of the machine can connect to a port of the loopback address.
-
-Addresses may hold the token: nothing is logged, nothing is kept by browsers and proxies (`no-store`), no address goes
-to other sites (`no-referrer`).
+An answer includes the token of its respondent. There are no cookies and no state about browsers. Whoever has the token
+may answer, and nobody else can, so a forged request from another page needs the token, too, and no further protection
+is necessary. Without a token of the survey no question is displayed, because other users of the machine can connect to
+a port of the loopback address. Addresses may contain the token: nothing is logged, browsers and proxies store nothing
+(`no-store`), and no address is sent to other sites (`no-referrer`).
 """
 
 import asyncio
@@ -40,20 +38,22 @@ from hackathon.web.survey_form.form import LANGUAGE, PREFIX, TOKEN
 from hackathon.web.survey_form.view import View, policy
 
 SMALLEST_BODY = 64 << 10
-"""Bytes of an answer that are always taken."""
+"""Bytes of an answer that are always accepted."""
 BYTES_OF_LETTER = 12
-"""Bytes that a letter of a free answer can have in a form: four of UTF-8, each written %XX."""
+"""The most bytes of a free answer's character in a form: four of UTF-8, each written %XX."""
 MOST_BYTES = 2 << 20
 MOST_FIELDS = 2000
 BODY_SECONDS = 40.0
-"""How long an answer may take to arrive over a bad connection."""
+"""Seconds that an answer may take to arrive over a slow connection."""
 GUESS_SECONDS = 1.0
-"""How long an unknown token waits for its answer. A token has 80 bits: this only keeps guessers from being a burden."""
+"""Seconds before an unknown token is answered. A token has 80 bits; this only limits the load by guessers."""
 GUESSES_AT_ONCE = 50
-"""Unknown tokens that wait; more are sent away at once. All come from one address, the tunnel's: who has a token is
-never counted among them."""
+"""Unknown tokens that wait; further ones are refused at once. All come from the tunnel's address.
+
+A valid token never counts.
+"""
 WRITERS = 32
-"""Answers that are written at the same time: a disk takes several at once, and each waits for it."""
+"""Answers that are written at the same time, because a disk handles several at once."""
 REMEMBERED = 4000
 """Answers that are recognised when they are sent again."""
 _Result = TypeVar("_Result")
@@ -61,14 +61,17 @@ _Result = TypeVar("_Result")
 
 @dataclass
 class _Slot:
-    """Answers with one token come one after another."""
+    """Serialises the answers with one token."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
 
 
 class SurveyApp:
-    """The application. `names`: what Host may say, without port; `paths`: where the form is, all the same page."""
+    """The application. `names`: accepted values of Host, without port.
+
+    `paths`: addresses of the form, all the same page.
+    """
 
     def __init__(
         self,
@@ -84,8 +87,8 @@ class SurveyApp:
         self._threads = ThreadPoolExecutor(WRITERS, "survey")
         self._slots: dict[str, _Slot] = {}
         self._guesses = 0
-        # What was answered is remembered as a code that only this process can make, to recognise the same answer when
-        # it is sent again; which answer belongs to which token cannot be read from it.
+        # An answer is stored as a keyed digest, to recognise it when it is sent again; the key exists only in this
+        # process, so a token's answer cannot be read from it.
         self._key = secrets.token_bytes(32)
         self._remembered: OrderedDict[bytes, bytes] = OrderedDict()
         self._told = ""
@@ -98,7 +101,7 @@ class SurveyApp:
         method: str = scope["method"]
         if not named_by([value for name, value in scope["headers"] if name == b"host"], self.names, self.any_number):
             await refuse(send, 421, "This address is not served here.", headers=self.headers)
-        elif scope["path"] == "/favicon.ico":  # browsers ask for it unasked
+        elif scope["path"] == "/favicon.ico":  # browsers request it on their own
             await refuse(send, 204, "", headers=self.headers)
         elif scope["path"] not in self.paths:
             await refuse(send, 404, "There is nothing here.", headers=self.headers)
@@ -111,13 +114,13 @@ class SurveyApp:
                 await answer(scope, receive, with_headers(send, self.headers))
 
     def close(self) -> None:
-        """Wait for the answers that are being written."""
+        """Wait until running writes are complete."""
         self._threads.shutdown(wait=True)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
-        """Return the page; None when whoever asked has gone."""
+        """Return the page; None if the sender disconnected."""
         query = _pairs(scope["query_string"])
-        # the organisers may open a corrected questionnaire as long as nobody has answered
+        # the organisers may open a corrected questionnaire until the first answer
         try:
             survey: Survey = await self._thread(lambda: self.collection.survey)
         except (HackathonError, OSError) as error:
@@ -139,7 +142,7 @@ class SurveyApp:
             self._tell(error)
             status, key = 503, "not_stored"
         answer = _html(view.words(language, key), status)
-        if status != 410:  # the rest of what was being sent is not waited for
+        if status != 410:  # the rest of the body is not read
             answer.headers["connection"] = "close"
         return answer
 
@@ -169,7 +172,7 @@ class SurveyApp:
         else:
             try:
                 outcome = await self._count(token, values)
-            except Exception as error:  # a full disk, a lost file system: what was typed must not be lost with it
+            except Exception as error:  # a full disk, a lost file system: the input must not be lost with it
                 self._tell(error)
                 answer = _html(view.form(language, token, raw, failed=True), 503)
                 answer.headers["retry-after"] = "30"
@@ -187,10 +190,11 @@ class SurveyApp:
         return _html(view.words(language, "code", ask=True, unknown=token or " "), 403)
 
     async def _count(self, token: str, values: Mapping[str, Value]) -> str:
-        """Return done, again (the same answer was counted a moment ago), refused (the token does not count), closed,
-        or anew (the questionnaire is another one since a moment).
+        """Return the outcome of storing an answer.
 
-        Raises HackathonError or OSError when the answer cannot be stored: then it is not counted.
+        `done`; `again`: the same answer was counted a moment ago; `refused`: the token does not count; `closed`;
+        `anew`: the questionnaire has just changed. Raises HackathonError or OSError if the answer cannot be stored, and
+        then does not count it.
         """
         mark, about = self._code(repr(sorted(values.items()))), self._code(token)
         async with self._turn(token):
@@ -213,7 +217,7 @@ class SurveyApp:
 
     @contextlib.asynccontextmanager
     async def _turn(self, token: str) -> AsyncIterator[None]:
-        """Wait until another request with the same token is through."""
+        """Wait until another request with the same token is complete."""
         slot = self._slots.setdefault(token, _Slot())
         slot.waiting += 1
         try:
@@ -225,7 +229,10 @@ class SurveyApp:
                 del self._slots[token]
 
     async def _state(self, token: str) -> str:
-        """Return a token's state; an unknown one takes its time. Raises FormRefused when too many are tried at once."""
+        """Return a token's state, after a delay for an unknown one.
+
+        Raises FormRefused if too many are tried at once.
+        """
         state: str = await self._thread(lambda: self.collection.token_state(token)) if token else "unknown"
         if state == "unknown" and token:
             if self._guesses >= GUESSES_AT_ONCE:
@@ -244,7 +251,7 @@ class SurveyApp:
         return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
     def _tell(self, error: BaseException) -> None:
-        """Tell the terminal what went wrong, once in a row; no answer and no token is in it."""
+        """Print an error on the terminal, repeated ones once, without answers and tokens."""
         if self._told == repr(error):
             return
         self._told = repr(error)
@@ -254,13 +261,13 @@ class SurveyApp:
 
 
 def body_limit(survey: Survey) -> int:
-    """Return how many bytes an answer to a questionnaire may have: 64 KiB, and what its free texts may need."""
+    """Return the most bytes of an answer to a questionnaire: 64 KiB, plus its free texts."""
     letters = sum(question.longest for question in survey.questions if question.kind == "text")
     return min(MOST_BYTES, SMALLEST_BODY + BYTES_OF_LETTER * letters)
 
 
 def _read_form(body: bytes) -> tuple[str, dict[str, list[str]]]:
-    """Return the token and the texts by question of what a form sent. Raises FormRefused."""
+    """Return the token and the texts by question in a form's body. Raises FormRefused."""
     pairs = pairs_of(body, MOST_FIELDS)
     tokens = [value for name, value in pairs if name == TOKEN]
     if len(tokens) != 1:
@@ -275,7 +282,7 @@ def _read_form(body: bytes) -> tuple[str, dict[str, list[str]]]:
 
 
 def _pairs(query: bytes) -> list[tuple[str, str]]:
-    """Return the names and values of an address; none when there are too many."""
+    """Return the names and values in an address; empty if there are too many."""
     try:
         return parse_qsl(query.decode("latin-1"), errors="replace", max_num_fields=20)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A questionnaire as a form: what stands at each question, what was typed, what is wrong with it.
+"""A questionnaire as a form: questions, input, and problems of the input.
 
-The same questions are shown by the server and by the offline page. The names of fields are `q-<id of the question>`, so
-that no question's name meets that of the token.
+The server and the offline page display the same questions. Field names are `q-<id of the question>`, so that none
+equals the token's.
 """
 
 import unicodedata
@@ -15,33 +15,33 @@ from hackathon.text.printable import printable
 
 PREFIX = "q-"
 TOKEN = "t"
-"""The token's field, in addresses and in the form."""
+"""The name of the token, in addresses and in the form."""
 LANGUAGE = "lang"
 _KEPT = "\n\u3000\u00a0\u200c\u200d"
-"""Letters of questions that are no control characters to a reader: blanks of other widths, and what joins emoji."""
+"""Characters of questions that are visible to a reader: spaces of other widths, and joiners of emoji."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One thing to choose."""
+    """One option."""
 
     value: str
     label: str
     chosen: bool
     end: str = ""
-    """rating: what this level means, at the two ends."""
+    """rating: the meaning of this level, at the two ends."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """One question as it is shown."""
+    """One displayed question."""
 
     name: str
     kind: str
     text: str
     choices: tuple[Choice, ...] = ()
     written: str = ""
-    """text and number: what was typed."""
+    """text and number: the input."""
     low: str = ""
     high: str = ""
     unit: str = ""
@@ -49,26 +49,26 @@ class Field:
     hints: tuple[str, ...] = ()
     """Lines below the question."""
     needed: str = ""
-    """The word that says that an answer is required; empty when it is not."""
+    """The word for a required answer; empty for an optional one."""
     none: str = ""
-    """What to choose to take a choice back; empty where that can be done otherwise."""
+    """The option that removes a choice; empty if it can be removed otherwise."""
     problem: str = ""
-    """What is wrong with what was typed; empty when nothing is."""
+    """The problem of the input; empty without one."""
     least: float | None = None
     most: float | None = None
     range: str = ""
-    """number: the hint that tells the limits; empty where there are none."""
+    """number: the hint with the limits; empty if there are none."""
 
     @property
     def anchor(self) -> str:
-        """The id of what gets the focus from a link to this question."""
+        """The id of the element that a link to this question focuses."""
         return f"{self.name}-1" if self.choices else self.name
 
 
 def fields_of(
     survey: Survey, typed: Mapping[str, Sequence[str]] | None = None, problems: Sequence[ValueProblem] = ()
 ) -> list[Field]:
-    """Return the questions in the current language, with what was typed (question's id → values) and its problems."""
+    """Return the questions in the current language, with the input (question's id → values) and its problems."""
     typed = typed or {}
     wrong: dict[str, str] = {}
     for problem in problems:
@@ -79,24 +79,24 @@ def fields_of(
 
 
 def others_of(survey: Survey, problems: Sequence[ValueProblem]) -> list[str]:
-    """Return the problems that belong to no question that is shown: an empty form, a field of another form."""
+    """Return the problems that belong to no displayed question: an empty form, a field of another form."""
     ids = {question.id for question in survey.questions}
     return [problem.text for problem in problems if problem.question not in ids]
 
 
 def shown(text: object) -> str:
-    """Return an organiser's text in the current language without what hides or steers."""
+    """Return an organiser's text in the current language without hidden and control characters."""
     return printable(localized(text), kept=_KEPT).strip()
 
 
 def kept(text: str) -> str:
-    """Return what somebody typed, for the form that is shown again: all but what no page can hold."""
+    """Return an input for the form's next display, without characters that no page can contain."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(letter for letter in plain if letter in "\n\t" or _may_stand(letter))
 
 
 def _may_stand(letter: str) -> bool:
-    """Return whether a letter may stand in a page: no control character, half of a pair, or noncharacter of Unicode."""
+    """Return whether a page may contain a character: no control character, surrogate, or Unicode noncharacter."""
     number = ord(letter)
     return (
         unicodedata.category(letter) not in ("Cc", "Cs")
@@ -137,7 +137,7 @@ def _hints(question: Question) -> list[str]:
 
 
 def _range(question: Question) -> str:
-    """Return the limits of a number in words, empty where there are none."""
+    """Return the limits of a number in words; empty if there are none."""
     least, most = (None if bound is None else plain_number(bound) for bound in (question.least, question.most))
     if question.kind != "number" or (least is None and most is None):
         return ""

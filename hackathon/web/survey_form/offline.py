@@ -1,4 +1,4 @@
-"""The form as one file that works without a network, and the slips with links and codes to hand out."""
+"""The form as a single offline file, and printable slips with links and codes."""
 
 import functools
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from hackathon.web.page.pages import allowed, environment, style
 from hackathon.web.survey_form.form import TOKEN, fields_of, shown
 
 GROUP = 4
-"""Letters of a code that stand together on a slip."""
+"""Characters of a code that form a group on a slip."""
 
 
 @dataclass(frozen=True)
 class Slip:
-    """What one person gets."""
+    """The content of one person's slip."""
 
     code: str
     link: str = ""
     size: int = 0
-    """Modules of the QR code's side with its margin; 0: there is none."""
+    """Modules of the QR code's side including its margin; 0: no code."""
     path: str = ""
     """The QR code's dark modules as an SVG path."""
 
@@ -31,8 +31,8 @@ class Slip:
 def offline_page(name: str, digest: str, survey: Survey, event: str) -> str:
     """Return the form in all its languages as one HTML file, which saves an answer for `survey import`.
 
-    The file that it saves is {"schema_version": 1, "survey", "digest", "token", "values"}; values are texts as typed,
-    or lists of chosen options. `digest` tells which questionnaire was answered.
+    The saved file is {"schema_version": 1, "survey", "digest", "token", "values"}; values are texts as typed, or lists
+    of chosen options. `digest` identifies the questionnaire.
     """
     forms: list[dict[str, Any]] = []
     for code in survey.languages:
@@ -65,7 +65,7 @@ def sheet(survey: Survey, event: str, tokens: Sequence[str], base: str = "") -> 
 
 
 def slip(token: str, base: str = "") -> Slip:
-    """Return what stands on a slip; without a QR code where the library for it is not installed."""
+    """Return the content of a slip; without a QR code if the library for it is not installed."""
     code = " ".join(token[at : at + GROUP] for at in range(0, len(token), GROUP))
     if not base:
         return Slip(code)
@@ -74,7 +74,7 @@ def slip(token: str, base: str = "") -> Slip:
         import segno
     except ImportError:
         return Slip(code, link)
-    # Level M survives a fold of the paper; the margin of four modules is what readers need (ISO/IEC 18004).
+    # Level M survives a fold of the paper; readers need the margin of four modules (ISO/IEC 18004).
     rows = [list(row) for row in segno.make_qr(link, error="m").matrix_iter(border=4)]
     return Slip(code, link, len(rows), _path(rows))
 
@@ -94,7 +94,7 @@ def _path(rows: Sequence[Sequence[int]]) -> str:
 
 
 def _page(template: str, code: str, running: str, **values: Any) -> str:
-    """Return a page that holds its style and its script and asks for nothing."""
+    """Return a page that embeds its style and its script and loads nothing."""
     scripts = f"script-src {allowed(running)}; " if running else ""
     policy = f"default-src 'none'; style-src {allowed(style())}; {scripts}base-uri 'none'; form-action 'none'"
     page: str = (

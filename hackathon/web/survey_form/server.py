@@ -1,4 +1,4 @@
-"""Run the form of a survey on a port until it is ended."""
+"""Serve the form of a survey on a port until a signal ends it."""
 
 import asyncio
 import re
@@ -14,28 +14,28 @@ from hackathon.web.dashboard.uvicorn_server import QuietServer, configuration
 from hackathon.web.survey_form.app import SurveyApp
 
 GRACE = 20
-"""Seconds in which answers that are on their way may arrive when the server is ended."""
+"""Seconds that running requests may take after the server's end."""
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _PATH = re.compile(r"[A-Za-z0-9._~/-]*")
 
 
 @dataclass(frozen=True)
 class PublicAddress:
-    """Where participants find the form."""
+    """The participants' address of the form."""
 
     url: str
-    """With a slash at its end."""
+    """With a trailing slash."""
     host: str
     path: str
 
     @property
     def paths(self) -> frozenset[str]:
-        """Paths of the form: a proxy in front may take its own away, or not."""
+        """Paths of the form, with and without a prefix that a reverse proxy may strip."""
         return frozenset({"/", self.path, self.path.rstrip("/") or "/"})
 
 
 def public_address(url: str) -> PublicAddress:
-    """Return the address that links begin with. Raises RequestError for what is none."""
+    """Return the address that links begin with. Raises RequestError for an invalid one."""
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname or ""

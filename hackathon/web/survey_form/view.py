@@ -1,4 +1,4 @@
-"""The pages that `survey serve` answers with, made of a questionnaire: the form, and pages of a few words."""
+"""The pages of `survey serve`, made from a questionnaire: the form, and short messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from hackathon.web.survey_form.form import LANGUAGE, TOKEN, fields_of, kept, oth
 
 
 def policy() -> str:
-    """Return what a page of the form may do: be styled by the sheet in it, and be sent to where it came from."""
+    """Return the policy of a page of the form: it may use its embedded style, and be sent to its own address."""
     return (
         f"default-src 'none'; style-src {allowed(style())}; img-src 'self'; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"
@@ -23,11 +23,11 @@ def policy() -> str:
 
 @dataclass(frozen=True)
 class View:
-    """A questionnaire and the event it belongs to, as pages in its languages."""
+    """A questionnaire and its event as pages, in its languages."""
 
     survey: Survey
     event: str
-    """The event's title in one language; empty: the questionnaire's own stands in its place."""
+    """The event's title in one language; if empty, the questionnaire's own title is displayed."""
 
     def form(
         self,
@@ -37,9 +37,9 @@ class View:
         problems: Sequence[ValueProblem] = (),
         failed: bool = False,
     ) -> str:
-        """Return the form for a token, with what was typed and what is wrong with it.
+        """Return the form for a token, with the input and its problems.
 
-        `failed`: the answer was right, and could not be stored.
+        `failed`: the answer was valid, and could not be stored.
         """
         with speaking(language):
             return self._page(
@@ -50,9 +50,9 @@ class View:
             )  # fmt: skip
 
     def words(self, language: str, key: str, *, ask: bool = False, unknown: str = "") -> str:
-        """Return a page that says one thing: the messages `survey_form.<key>` and `…_lead`.
+        """Return a page with one message: `survey_form.<key>` and `…_lead`.
 
-        `ask`: with a field for the token; `unknown`: a token that was typed there and is none.
+        `ask`: with a field for the token; `unknown`: an invalid token that was typed there.
         """
         with speaking(language):
             lines = [message(f"survey_form.{key}_lead")]
@@ -63,7 +63,7 @@ class View:
             )  # fmt: skip
 
     def _page(self, template: str, language: str, key: str, **values: Any) -> str:
-        # what is said after an answer cannot be asked for once more
+        # the message after an answer cannot be requested again
         again = template == "survey_form.html.j2" or values["ask"]
         translations = [(other, address(other, key)) for other in self.survey.languages if again and other != language]
         title = shown(self.survey.title)
@@ -75,5 +75,5 @@ class View:
 
 
 def address(language: str, token: str) -> str:
-    """Return the form's address in a language, relative to where it is."""
+    """Return the form's address in a language, relative to the present page."""
     return "?" + urlencode({LANGUAGE: language} | ({TOKEN: token} if token else {}))

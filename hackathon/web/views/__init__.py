@@ -1,1 +1,1 @@
-"""One module per address: the values that its page shows."""
+"""One module per kind of page, with the values for its template."""

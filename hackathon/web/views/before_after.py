@@ -1,4 +1,4 @@
-"""Before and after: a team's first measurement beside its best later one, and what was changed between them."""
+"""Before and after: a team's first measurement, its best later one, and the changes between them."""
 
 import re
 from collections import Counter
@@ -15,15 +15,15 @@ from hackathon.scaling.table import SUCCEEDED, lower_is_better, per_process, poi
 from hackathon.web.page.sanitize import line
 
 FIELDS = ("recipe", "cluster", "queue", "launcher", "starter", "mpi", "processes_per_node", "threads", "gpus_per_node")
-"""Fields of a request that are compared, beside the parameters."""
+"""Fields of a request that are compared besides the parameters."""
 SHOWN = 20
-"""Parameters and fields that a page lists at most."""
+"""The most parameters and fields that a page lists."""
 _PER_STEP = re.compile(r"step|iter|batch|\bits?\b|ステップ|反復|バッチ", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement: a point of a study, or a run of its own."""
+    """One measurement: a point of a study, or a single run."""
 
     value: float
     """The median of a point's repeats."""
@@ -33,17 +33,17 @@ class Measurement:
     nodes: int
     repeats: int
     run: str
-    """The key of a run's page: the run itself, or the first of the point."""
+    """The key of a run's page: the run itself, or the first one of the point."""
     run_id: str
     study: str = ""
-    """The key of the study's page; empty for a run of its own."""
+    """The key of the study's page; empty for a single run."""
     name: str = ""
     created: float | None = None
 
 
 @dataclass(frozen=True)
 class Changed:
-    """One thing that differs."""
+    """One difference."""
 
     name: str
     before: str
@@ -57,9 +57,9 @@ class BeforeAfter:
     before: Measurement
     after: Measurement
     speedup: float | None
-    """How many times as fast the later one is.
+    """The ratio of the later to the earlier speed.
 
-    None by a metric of single steps, whose size may have changed, and by one of single processes at two sizes.
+    None for a metric of single steps, whose size may have changed, and for one of single processes at two sizes.
     """
     changed: tuple[Changed, ...] = ()
     more: int = 0
@@ -69,10 +69,11 @@ class BeforeAfter:
 def change(
     runs: Sequence[RunEntry], studies: Iterable[StudyRuns], leading: RunEntry | None = None
 ) -> BeforeAfter | None:
-    """Return the first measurement, on one process if there is one, and the one that stands for what was reached.
+    """Return the first measurement, if possible on one process, and the best later one.
 
-    That is the point of `leading`, a run of the main study, and the first measurement is of its program on its cluster.
-    Without it it is the best later measurement of the program with the most runs. None when nothing was measured twice.
+    The latter is the point of `leading`, a run of the main study, if set; the first measurement then is of its program
+    on its cluster. Otherwise it is the best later measurement of the program with the most runs. None without two
+    measurements.
     """
     good = [run for run in runs if run.state == SUCCEEDED and run.value is not None]
     kinds = Counter(map(_kind, good))
@@ -100,12 +101,12 @@ def change(
 
 
 def _kind(run: RunEntry) -> tuple[str, ...]:
-    """Return what two measurements have in common that can be set side by side."""
+    """Return the properties that two measurements must share to be comparable."""
     return (run.project, run.name, run.cluster, run.metric, run.unit)
 
 
 def _is_earlier(side: Measurement, after: Measurement) -> bool:
-    """Return whether a measurement came before another one, or is a smaller size of its study."""
+    """Return whether a measurement preceded another one, or is a smaller size of its study."""
     if side.study and side.study == after.study:
         return side.processes < after.processes
     return (side.created or 0.0) < (after.created or 0.0)
@@ -144,7 +145,7 @@ def _record(side: Measurement) -> RunRecord:
 
 
 def _changed(before: RunRecord, after: RunRecord) -> list[Changed]:
-    """Return what two requests differ in; nothing where one cannot be read."""
+    """Return the differences of two requests; empty if one cannot be read."""
     if not before.readable or not after.readable:
         return []
     pairs: list[tuple[str, object, object]] = [(name, getattr(before, name), getattr(after, name)) for name in FIELDS]
@@ -154,5 +155,5 @@ def _changed(before: RunRecord, after: RunRecord) -> list[Changed]:
 
 
 def shown(value: object) -> str:
-    """Return a value of a request as a short text; – for none."""
+    """Return a value of a request as a short text; – for None."""
     return "–" if value is None or value == "" else line(str(value), 200)

@@ -1,4 +1,4 @@
-"""The problem board as a page: what is open, what was answered, what was solved, with findings and answers."""
+"""The page of the problem board: open, answered and solved posts, with findings and answers."""
 
 import os
 import time
@@ -21,36 +21,36 @@ from hackathon.web.page import sanitize as clean
 from hackathon.web.page.addresses import Options, option
 
 SHOWN = 200
-"""Solved posts that a page shows, the newest ones; the others are found by `hackathon board search`."""
+"""The most solved posts on a page, the newest ones; `hackathon board search` finds the others."""
 LINE, LONGEST = 300, 4000
-"""Letters of a line, and of one text of several lines, on the page."""
+"""Characters of a line, and of one text of several lines, on the page."""
 KEPT = 60.0
-"""Seconds that a board is used again when its directories did not change."""
+"""Seconds for which a board is cached while its directories do not change."""
 JUST_NOW = 3.0
-"""Seconds after a change in which a further change might not show in a directory's time."""
+"""Seconds after a change in which a further change may not change a directory's time."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """An answer, or what became of a post."""
+    """An answer, or a change of a post's state."""
 
     kind: str
     """answer, take or solve."""
     person: str
-    """Empty where nobody may be named."""
+    """Empty if no names may be published."""
     time: float
     text: str
 
 
 @dataclass(frozen=True)
 class PostView:
-    """One post or request for help as the page shows it."""
+    """One post or request for help as the page displays it."""
 
     id: str
     short: str
-    """What people call it by."""
+    """The part of the id that people use."""
     anchor: str
-    """The id of its place on the page: `post-` and the short id."""
+    """The id of its element on the page: `post-` and the short id."""
     kind: str
     """post or ask."""
     state: str
@@ -58,28 +58,28 @@ class PostView:
     title: str
     text: str
     person: str
-    """Empty where nobody may be named."""
+    """Empty if no names may be published."""
     team: str
     time: float
     part: str = ""
     rule: str = ""
     run_id: str = ""
     run: str = ""
-    """The run's key when the run is there; empty otherwise."""
+    """The run's key if the run exists; empty otherwise."""
     folder: str = ""
     finding: str = ""
-    """What the diagnosis said."""
+    """The diagnosis."""
     evidence: str = ""
     place: str = ""
-    """Where the line stands: `logs/rank-1.log:17`."""
+    """The position of the line: `logs/rank-1.log:17`."""
     advice: str = ""
     steps: tuple[Step, ...] = ()
     """Oldest first."""
     mine: bool = False
-    """Whether whoever looks may close it: who wrote it, and tutors."""
+    """Whether the viewer may close it, as its author or a tutor."""
 
     def has(self, words: Sequence[str]) -> bool:
-        """Return whether all words (in small letters) are in what a page shows of it."""
+        """Return whether all words (in lower case) occur in its displayed texts."""
         about = (self.title, self.text, self.person, self.team, self.part, self.rule, self.run_id, self.short)
         diagnosis = (self.finding, self.evidence, self.place, self.advice)
         steps = (text for step in self.steps for text in (step.person, step.text))
@@ -92,45 +92,45 @@ class BoardView:
     """The board's page."""
 
     there: bool = False
-    """Whether the event has a board at all."""
+    """Whether the event has a board."""
     open: tuple[PostView, ...] = ()
-    """Requests and posts that nobody answered, and requests that somebody took; requests first, the oldest first."""
+    """Requests and posts without an answer, and requests that are taken; requests first, oldest first."""
     answered: tuple[PostView, ...] = ()
-    """The newest first, as are those solved."""
+    """Newest first, like the solved ones."""
     solved: tuple[PostView, ...] = ()
     older: int = 0
-    """Solved posts that are not shown."""
+    """Solved posts that are not displayed."""
     passed: int = 0
-    """Files on the board that are not taken for what they claim to be."""
+    """Files on the board that were skipped as invalid."""
     problems: tuple[str, ...] = ()
     named: bool = True
-    """Whether people are named."""
+    """Whether people's names are displayed."""
     tutoring: bool = False
-    """Whether whoever looks is a tutor of the event: then requests can be taken."""
+    """Whether the viewer is a tutor of the event and can take requests."""
     find: str = ""
-    """Words that all posts on the page have; empty: no filter."""
+    """The words of the filter; empty: no filter."""
     all: int = 0
-    """How many posts there are, found or not."""
+    """Number of posts, including those that do not match."""
 
     @property
     def count(self) -> int:
-        """How many posts were found."""
+        """Number of matching posts."""
         return len(self.open) + len(self.answered) + len(self.solved) + self.older
 
 
 def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, Any] | None:
-    """Return what the board's template shows; None on a site whose event does not publish its board.
+    """Return the template's values; None on a site whose event does not publish its board.
 
-    Option: `find`, words that a post has anywhere in it.
+    Option: `find`, words that a post contains.
     """
     rules = source.event.publish if source.event is not None else Publish()
     return {"view": board_view(source, option(options, "find"))} if source.live or rules.board else None
 
 
 def board_view(source: Catalog, find: str = "") -> BoardView:
-    """Return the event's board for a page, of the posts that have all words of `find` in what is shown of them.
+    """Return the event's board for a page, with the posts whose displayed texts contain all words of `find`.
 
-    Without authors, paths and log lines where the event does not allow them.
+    Authors, paths and log lines are left out if the event does not publish them.
     """
     board, problem = read(source)
     if board is None:
@@ -165,7 +165,7 @@ def board_view(source: Catalog, find: str = "") -> BoardView:
 
 
 class _Shown:
-    """Turns posts into what a page may show of them."""
+    """Converts posts to the records of a page."""
 
     def __init__(self, source: Catalog, people: People, rules: Publish) -> None:
         self._people, self._live = people, source.live
@@ -208,7 +208,7 @@ class _Shown:
         )
 
     def _anchor(self, short: str) -> str:
-        # who writes files by hand could give two posts the same random end
+        # posts written by hand may have the same random part
         self._anchors[short] = self._anchors.get(short, 0) + 1
         return anchor_of(short) if self._anchors[short] == 1 else f"{anchor_of(short)}-{self._anchors[short]}"
 
@@ -223,32 +223,31 @@ class _Shown:
 
 
 def steps_of(post: Post, person: Callable[[str], str]) -> tuple[Step, ...]:
-    """Return what became of a post, the oldest first; `person` returns how an account is shown."""
+    """Return the history of a post, oldest first; `person` returns an account's display name."""
     steps: list[Reply] = [*post.answers, *(reply for reply in (post.taken, post.solved) if reply)]
     steps.sort(key=lambda reply: (reply.time, reply.id))
     return tuple(Step(reply.kind, person(reply.user), reply.time, clean.block(reply.text, LONGEST)) for reply in steps)
 
 
 def line(text: str) -> str:
-    """Return what somebody wrote as one line without anything that steers a terminal or turns the reading direction."""
+    """Return other people's text as one line without control characters and direction marks."""
     return clean.line(text, LINE).strip()
 
 
 def anchor_of(short: str) -> str:
-    """Return the name of a post's place on the board's page."""
+    """Return the anchor of a post on the board's page."""
     return f"post-{short}"
 
 
 def place_of(file: str, number: int | None) -> str:
-    """Return the place of a log line as people write it."""
+    """Return the position of a log line in the usual notation."""
     return line(file if number is None or not file else f"{file}:{number}")
 
 
 def read(source: Catalog) -> tuple[Board | None, str]:
-    """Return the event's board, and why it cannot be read; (None, "") when the event has none.
+    """Return the event's board, and why it cannot be read; (None, "") if the event has none.
 
-    HACKATHON_SHARED names it, else `shared` of hackathon.yaml. A board whose directories did not change is not read
-    again: entries are never changed, only added and taken away.
+    HACKATHON_SHARED names it, else `shared` of hackathon.yaml.
     """
     path = _folder(source)
     if path is None:
@@ -258,6 +257,7 @@ def read(source: Catalog) -> tuple[Board | None, str]:
         signature = _signature(directory)
         now = time.time()
         cached = source.memory.recall("boards", path)
+        # entries are only added and removed, which changes the directories
         if cached and cached[0] == signature and 0 <= now - cached[1] < KEPT and cached[2] == source.event:
             hit: Board = cached[3]
             return hit, ""
@@ -272,20 +272,20 @@ def read(source: Catalog) -> tuple[Board | None, str]:
 
 
 def board_now(source: Catalog) -> Board:
-    """Return the event's board as it is at this moment, for whoever writes on it.
+    """Return the event's board in its present state, for writing.
 
-    Raises HackathonError, as the commands do for an event of another account that the user has not trusted.
+    Raises HackathonError, as the commands do for an event of another account that the user does not trust.
     """
     path = _folder(source)
     if path is None:
         raise RequestError("board.no_shared")
     if not os.environ.get(VARIABLE) and source.event_folder is not None:
-        trusted_event_folder(source.event_folder)  # what is written where its file says, others read
+        trusted_event_folder(source.event_folder)  # others read what is written at the path in its file
     return read_board(open_place(path), People(source.event))
 
 
 def mark_of(source: Catalog) -> tuple[int, ...]:
-    """Return what differs after something was written on the event's board; () without one that can be read."""
+    """Return a value that changes with every entry on the event's board; () without a readable one."""
     path = _folder(source)
     try:
         return _signature(open_place(path)) if path is not None else ()
@@ -294,7 +294,7 @@ def mark_of(source: Catalog) -> tuple[int, ...]:
 
 
 def _folder(source: Catalog) -> Path | None:
-    """Return the board's directory: as HACKATHON_SHARED names it, else the event's; None when there is none."""
+    """Return the board's directory: that in HACKATHON_SHARED, else the event's; None if there is none."""
     if os.environ.get(VARIABLE):
         return expanded(os.environ[VARIABLE]).absolute()
     if source.event is None or not source.event.shared or source.event_folder is None:
@@ -303,7 +303,7 @@ def _folder(source: Catalog) -> Path | None:
 
 
 def _signature(directory: BoardDirectory) -> tuple[int, ...]:
-    """Return the times of change of the directories that hold the entries."""
+    """Return the modification times of the directories of the entries."""
     folders = [directory.folder]
     if directory.mode == "folders":
         folders += [Path(entry.path) for entry in os.scandir(directory.folder) if entry.is_dir(follow_symlinks=False)]

@@ -1,4 +1,4 @@
-"""The event's clusters as a page: queues and limits, the shape of a node, what was measured of its network."""
+"""The page of the event's clusters: queues and limits, a node's hardware, and the measured network."""
 
 import contextlib
 import math
@@ -25,11 +25,11 @@ from hackathon.web.progress.occupancy import Occupancy, occupancy
 from hackathon.web.views.board import line
 
 KEPT = 60.0
-"""Seconds that a profile is used again without looking at its file."""
+"""Seconds for which a profile is cached without checking its file."""
 MOST = 20
-"""Clusters of one page; outside an event they are those of the runs."""
+"""The most clusters on one page; outside an event they are those of the runs."""
 PICTURED = "all-reduce"
-"""The operation that data-parallel training waits for."""
+"""The operation on which data-parallel training waits."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ClusterFact:
     term: str
     value: str
     sure: bool = True
-    """False when the profile says that nobody confirmed it on the machine."""
+    """False if the profile marks it as unverified."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ class QueueView:
     sure_nodes: bool = True
     sure_walltime: bool = True
     running: int | None = None
-    """Runs of the event there now; None on a page that is not watched."""
+    """The event's runs in it now; None on a static page."""
     waiting: int | None = None
     all_running: int | None = None
-    """Jobs of everybody there, as the scheduler says; None is not known."""
+    """Everybody's jobs in it, by the scheduler; None is unknown."""
     all_waiting: int | None = None
     closed: bool = False
-    """Whether the scheduler says that it starts no jobs now."""
+    """Whether the scheduler starts no jobs from it now."""
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What was measured of one operation on one shape."""
+    """The measurement of one operation on one node layout."""
 
     nodes: int
     processes: int
@@ -79,16 +79,14 @@ class Speed:
     bus: float | None
     """Bus bandwidth of the largest message in GB/s."""
     size: str
-    """That message."""
+    """The size of that message as text."""
     bytes: float | None
-    """Its size."""
+    """Its size in bytes."""
     day: str
 
 
 @dataclass(frozen=True)
 class ClusterView:
-    """One cluster."""
-
     name: str
     title: str
     facts: tuple[ClusterFact, ...] = ()
@@ -97,11 +95,11 @@ class ClusterView:
     speeds: tuple[Speed, ...] = ()
     figure: Figure | None = None
     unsure: bool = False
-    """Whether something of it is marked as not confirmed."""
+    """Whether any of its values is marked as unverified."""
     problem: str = ""
     """Why its profile cannot be read."""
     told: str = ""
-    """When its scheduler described its queues, as a clock shows it; empty while it is not known."""
+    """The time of its scheduler's answer about queues, as a time of day; empty without one."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class ClustersView:
 
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
-    """Return what the template shows, figures drawn."""
+    """Return the template's values, figures drawn."""
     view = clusters_view(source)
     figures, _ = drawn([cluster.figure for cluster in view.clusters if cluster.figure], source.memory)
     by_name = {figure.name: figure for figure in figures}
@@ -127,7 +125,7 @@ def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
 
 
 def clusters_view(source: Catalog) -> ClustersView:
-    """Return the clusters of the event, else those that runs name; no scheduler is waited for."""
+    """Return the clusters of the event, else those of the runs; it does not wait for a scheduler."""
     names = list(source.event.clusters) if source.event is not None else []
     names += sorted({run.cluster for run in source.summaries if run.cluster} - set(names)) if not names else []
     counts = _counts(source) if source.live else None
@@ -144,7 +142,7 @@ def clusters_view(source: Catalog) -> ClustersView:
 
 
 def profile(source: Catalog, name: str) -> Cluster:
-    """Return a cluster's profile, as the event's folder or this machine has it. Raises HackathonError."""
+    """Return a cluster's profile from the event's folder or this machine. Raises HackathonError."""
     key = name, int(source.now // KEPT)
     outcome: Cluster | HackathonError | None = source.memory.recall("profiles", key)
     if outcome is None:
@@ -159,7 +157,7 @@ def profile(source: Catalog, name: str) -> Cluster:
 
 
 def cores(source: Catalog, name: str) -> int | None:
-    """Return the cores of a cluster's node, None when nobody knows."""
+    """Return the cores of a cluster's node; None if unknown."""
     try:
         cluster = profile(source, name)
     except HackathonError:
@@ -170,7 +168,7 @@ def cores(source: Catalog, name: str) -> int | None:
 
 
 def _counts(source: Catalog) -> dict[tuple[str, str], list[int]]:
-    """Return (cluster, queue) → the event's running and waiting runs there."""
+    """Return (cluster, queue) → the event's running and waiting runs in it."""
     counts: dict[tuple[str, str], list[int]] = {}
     for run in source.summaries:
         if run.state in (RUNNING, ENDING, QUEUED, HELD):
@@ -280,7 +278,7 @@ def _queue(
 
 
 def _speeds(entry: dict[str, Any]) -> list[Speed]:
-    """Return what a measurement says of each operation; people may have edited its file."""
+    """Return the measurement of each operation, tolerating files that people have edited."""
     speeds = []
     for operation, measurement in entry["operations"].items():
         size = _finite(measurement.get("bytes"))
@@ -315,7 +313,7 @@ def _binary(size: float) -> str:
 
 
 def _figure(name: str, title: str, speeds: Sequence[Speed]) -> Figure | None:
-    """Return the picture of the bus bandwidths of one operation, None without a measurement."""
+    """Return the picture of the bus bandwidths of one operation; None without a measurement."""
     buses = [speed for speed in speeds if speed.bus is not None]
     chosen = PICTURED if any(speed.operation == PICTURED for speed in buses) else buses[0].operation if buses else ""
     points = [(_shape(speed), speed.bus or 0.0) for speed in buses if speed.operation == chosen]

@@ -1,4 +1,4 @@
-"""What a run measured over time, as pictures: its metrics, and the use of its devices."""
+"""Pictures of a run's measurements over time: its metrics, and the use of its devices."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,41 +26,46 @@ from hackathon.web.progress.run_curves import (
 )
 
 POINTS, BUCKETS = 240, 96
-"""Points of a curve of a metric, and moments of a curve of devices, that are drawn."""
+"""The most points of a metric's curve, and of a device's curve."""
 ROWS = 12
-"""Lines of the table beside a picture."""
+"""Rows of the table beside a picture."""
 WIDE, NARROW = 440, 300
-"""Widths of pictures of which two, and three, lie side by side: their letters have the same size then."""
+"""Widths of pictures in rows of two and of three, so that their texts have the same size."""
 MOST_TELEMETRY = 2 << 20
 """Bytes at the end of one host's telemetry that are read."""
 HOSTS, LINES = 64, 8
-"""Hosts that are read, and up to how many have lines of their own."""
+"""The most hosts that are read, and the number up to which each has a line."""
 STEP, STEPS = 15.0, 120
-"""Seconds, or twice, four times … as many, by which the curves of a run that goes on grow: at most so many steps. With
-every new line they would be drawn anew for everybody who looks."""
+"""Seconds by which an unfinished run's curves grow; doubled until there are at most STEPS steps.
+
+With every new line they would be drawn again for every viewer.
+"""
 FAR = 3600.0
-"""Seconds around a run in which its measurements must lie; else a clock is wrong, and they have a time of their own."""
+"""Seconds around a run in which its measurements must lie.
+
+Otherwise a clock is wrong, and they get their own time axis.
+"""
 _MIB = 1024.0
 MEASURES = ("utilisation", "memory", "power")
 
 
 @dataclass(frozen=True)
 class Host:
-    """The use of one host's devices over the run; None is not measured."""
+    """The use of one host's devices during the run; None is not measured."""
 
     name: str
     devices: int
     utilisation: float | None
     """Mean, percent."""
     memory: float | None
-    """The most of one device, GiB."""
+    """The peak of one device, GiB."""
     power: float | None
     """Mean of one device, W."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """The time that pictures of a run cover, in seconds since 1970."""
+    """The time range of a run's pictures, in seconds since 1970."""
 
     begin: float
     end: float
@@ -83,9 +88,9 @@ def progress(
     failed: bool,
     going: bool,
 ) -> list[Figure]:
-    """Return pictures of a run's metric, loss and what else it told; none without any curve.
+    """Return pictures of a run's metric, loss and other values; empty without any curve.
 
-    `failed`: the end is marked. `going`: more will come, and the curves end at the last full STEP.
+    `failed`: the end is marked. `going`: the run is unfinished, and the curves end at the last full STEP.
     """
     width = NARROW if len(curves.lines) == 3 else WIDE
     figures = []
@@ -111,7 +116,7 @@ def progress(
 
 
 def _near(points: Points, began: float | None, ended: float | None) -> Points:
-    """Return the points in their order of time, those of a run's own time where there are such."""
+    """Return the points in order of time; only those within the run's own time, if there are any."""
     ordered = sorted(points)
     if began is None:
         return ordered
@@ -120,7 +125,7 @@ def _near(points: Points, began: float | None, ended: float | None) -> Points:
 
 
 def _settled(points: Points, began: float | None) -> Points:
-    """Return the points up to the last full step since the beginning; all when these are too few."""
+    """Return the points up to the last full step since the beginning; all if there are too few."""
     first, last = points[0][0], points[-1][0]
     begin = began if began is not None and abs(first - began) <= FAR else first
     step = STEP
@@ -168,7 +173,7 @@ def _progress_figure(
 
 
 def scale_of(metric: str, least: float, most: float, *, log: bool = False) -> dict[str, object]:
-    """Return the scale of a metric's values: logarithmic where asked for and possible, or over many powers of ten."""
+    """Return the scale of a metric's values: logarithmic if requested and possible, or over many powers of ten."""
     rate = metric.endswith(("_per_s", "_per_sec"))
     if least > 0 and (log or (not rate and most / least > 50)):
         return {"type": "log", "nice": True}
@@ -189,7 +194,7 @@ class Sample:
 def telemetry(
     inside: GuardedFolder, began: float | None, ended: float | None, *, going: bool
 ) -> tuple[list[Figure], list[Host], str]:
-    """Return pictures of the use of a run's devices, the same by host, and their kind: `gpu`, `cpu`, empty for none.
+    """Return pictures of the use of a run's devices, the use by host, and their kind: `gpu`, `cpu`, empty without data.
 
     `going`: as in `progress`.
     """
@@ -243,7 +248,7 @@ def _host(name: str, samples: Sequence[Sample]) -> Host:
 def _telemetry_figure(
     measure: str, order: int, kind: str, hosts: Mapping[str, Sequence[Sample]], span: Span
 ) -> Figure | None:
-    """Return one measure over time: the mean of all devices, its range, and single hosts where they are few."""
+    """Return one quantity over time: the mean of all devices, its range, and single hosts if there are few."""
     axis, seconds = span.unit
     width = (span.end - span.begin) / BUCKETS
     of_host: dict[str, dict[int, list[float]]] = {}

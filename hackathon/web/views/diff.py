@@ -1,4 +1,4 @@
-"""Two runs side by side: what differs in what was asked, in source and environment, and in what came out."""
+"""Compare two runs: request, source, environment, and results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ from hackathon.web.views.run import allowed, marked
 from hackathon.web.views.run_view import HOSTS, counted, end_metrics, end_texts, mapping, request_rows
 
 FILE, FILE_LINES = 200_000, 3000
-"""Bytes and lines of a file up to which its lines are compared."""
+"""The most bytes and lines of a file whose lines are compared."""
 SHOWN, SHOWN_IN_ALL = 400, 1500
-"""Lines of a difference that are shown, of one file and of all."""
+"""Lines of a difference that are displayed, of one file and of all."""
 FILES = 100
-"""Files that differ which are named."""
+"""The most differing files that are listed."""
 NONE = "–"
 
 
@@ -46,24 +46,24 @@ class DiffSide:
 
 @dataclass(frozen=True)
 class DiffEntry:
-    """One thing that differs."""
+    """One difference."""
 
     name: str
     left: str
     right: str
     ratio: str = ""
-    """Right to left, where both are numbers."""
+    """Right ÷ left, if both are numbers."""
 
 
 @dataclass(frozen=True)
 class DiffSection:
-    """What differs in one respect."""
+    """The differences of one kind."""
 
     name: str
     """`results`, `request`, `environment`, `source`."""
     changes: tuple[DiffEntry, ...]
     same: int
-    """Things that are equal and not shown."""
+    """Number of equal values, which are not displayed."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +76,14 @@ class FileChange:
     lines: tuple[tuple[str, str], ...] = ()
     """(kind, line) of the unified difference."""
     left_out: int = 0
-    """Lines of it that are not shown."""
+    """Its lines that are not displayed."""
     why: str = ""
-    """Why there are no lines: binary, too long, not kept; empty when there are."""
+    """Why there are no lines: binary, too long, not stored; empty if there are some."""
 
 
 @dataclass(frozen=True)
 class DiffPage:
-    """Two runs as their page shows them."""
+    """The page of two runs."""
 
     left: DiffSide
     right: DiffSide
@@ -91,16 +91,16 @@ class DiffPage:
     files: tuple[FileChange, ...]
     same_files: int
     files_left: int = 0
-    """Files that differ and are not named."""
+    """Differing files that are not listed."""
 
     @property
     def swapped(self) -> str:
-        """The key of the page with the sides changed."""
+        """The key of the page with left and right exchanged."""
         return f"{self.right.key}|{self.left.key}"
 
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
-    """Return the values of the page of two runs, key `<run>|<run>`; None when the index does not have both."""
+    """Return the values of the page of two runs, key `<run>|<run>`; None unless both are in the index."""
     for at in (at for at, letter in enumerate(key) if letter == "|"):
         left, right = source.find(key[:at]), source.find(key[at + 1 :])
         if left is not None and right is not None:
@@ -110,9 +110,9 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 
 
 def diff_page(left: RunEntry, right: RunEntry, memory: Memory, *, with_source: bool = True) -> DiffPage:
-    """Return what differs between two runs, every text cleaned; files that cannot be read leave gaps.
+    """Return the differences between two runs, every text cleaned; unreadable files leave gaps.
 
-    `with_source` False: files that differ are named, their lines are not shown.
+    `with_source` False: files that differ are listed, without their lines.
     """
     first, second = RunSide(left, memory), RunSide(right, memory)
     files, same_files, left_over = _files(first, second)
@@ -149,11 +149,11 @@ def _side(summary: RunEntry) -> DiffSide:
 
 
 Value = tuple[str, float | None]
-"""A value as it is shown, and as a number where it is one that has a ratio."""
+"""A value for display, and as a number if it can have a ratio."""
 
 
 class RunSide:
-    """One run's files, each read when it is asked for."""
+    """One run's files, each read on demand."""
 
     def __init__(self, summary: RunEntry, memory: Memory) -> None:
         self.summary, self.memory = summary, memory
@@ -163,7 +163,7 @@ class RunSide:
         self.origin = self.inside.json("source.json")
 
     def results(self) -> dict[str, Value]:
-        """Return what came out."""
+        """Return the run's results."""
         summary = self.summary
         results: dict[str, Value] = {message("diff_page.state"): (state_word(summary.state), None)}
         results[message("diff_page.reason")] = (summary.reason or NONE, None)
@@ -176,7 +176,7 @@ class RunSide:
         return results | {name: (text, None) for name, text in end_texts(self.inside)}
 
     def request(self) -> dict[str, Value]:
-        """Return what was asked, parameters first, then the command."""
+        """Return the run's request: parameters first, then the command."""
         rows = [(row.name, row.value) for row in request_rows(self.record)]
         first = [row for row in rows if row[0].startswith(message("run_page.row_parameters", name=""))]
         words = " ".join(self.record.command)
@@ -184,12 +184,12 @@ class RunSide:
         return {name: (value, None) for name, value in [*first, ("command", words), *remaining] if value}
 
     def environment(self) -> dict[str, Value]:
-        """Return what its hosts ran with: settings, then packages, each with its different values."""
+        """Return the environment of its hosts: settings, then packages, each with its different values."""
         settings: dict[str, dict[str, None]] = {}
         packages: dict[str, dict[str, None]] = {}
         for name in [name for name in self.inside.names("env") if name.endswith(".json")][:HOSTS]:
             host = self.inside.json(f"env/{name}")
-            # the kernel's line names the host, which is no difference
+            # the kernel's line contains the host name, which is not a difference
             kernel = " ".join(word for word in str(host.get("kernel") or "").split() if word != host.get("host"))
             listed = {
                 "python": str(host.get("python") or ""),
@@ -208,7 +208,7 @@ class RunSide:
         return {name: (", ".join(texts), None) for name, texts in [*settings.items(), *sorted(packages.items())]}
 
     def source(self) -> dict[str, Value]:
-        """Return where its program came from, but the files."""
+        """Return the origin of its program, without the files."""
         git = mapping(self.origin.get("git"))
         facts = {
             message("diff_page.commit"): str(git.get("commit") or ""),
@@ -255,7 +255,7 @@ def _ratio(value: float) -> str:
 
 
 def _files(left: RunSide, right: RunSide) -> tuple[list[FileChange], int, int]:
-    """Return the files that differ, how many do not, and how many more differ."""
+    """Return the files that differ, the number of equal ones, and the number of further differing ones."""
     then, now = left.hashes(), right.hashes()
     names = sorted({*then, *now})
     differing = [name for name in names if then.get(name) != now.get(name)]
@@ -286,5 +286,5 @@ def _file(
 
 
 def _without_head(lines: Iterable[str]) -> Sequence[str]:
-    """Return a unified difference without the two lines that name the file: the page does."""
+    """Return a unified difference without the two lines with the file's name, which the page shows."""
     return list(lines)[2:]

@@ -1,4 +1,4 @@
-"""The first page of a published site: the event, its figures, and what each team reached; or a project's studies."""
+"""The first page of a published site: the event, its numbers, and the teams' results; or a project's studies."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 HIGHLIGHTS = 2
-"""Items of the survey that the first page tells."""
+"""Items of the survey on the first page."""
 
 
 @dataclass(frozen=True)
 class LargestPoint:
-    """What the largest point of a study, or of a team's studies, reached."""
+    """The largest point of a study, or of a team's studies."""
 
     processes: int
     speedup: float
     efficiency: float
     doubted: str = ""
-    """The mark of the doubts about it; empty without any."""
+    """The mark of its doubts; empty without doubts."""
     compared: bool = True
     """Whether it was measured on a machine of the event."""
 
@@ -54,7 +54,7 @@ class Card:
     key: str
     name: str
     about: tuple[str, ...] = ()
-    """What it works on; of a study when, where and how."""
+    """Its work; for a study the time, place and mode."""
     best: LargestPoint | None = None
     runs: int = 0
     succeeded: int = 0
@@ -62,7 +62,7 @@ class Card:
 
 @dataclass(frozen=True)
 class TutorView:
-    """Somebody who helped and may be named."""
+    """A tutor who may be named."""
 
     name: str
     affiliation: str
@@ -71,7 +71,7 @@ class TutorView:
 
 @dataclass(frozen=True)
 class Highlight:
-    """What one item of the participants' survey came to."""
+    """The result of one item of the participants' survey."""
 
     survey: str
     """The key of the survey's page."""
@@ -83,13 +83,13 @@ class Highlight:
 
 @dataclass(frozen=True)
 class HoursView:
-    """What was used of one thing on all clusters together."""
+    """The use of one quantity on all clusters together."""
 
     name: str
-    """What it is called: GPU-hours."""
+    """Its label: GPU-hours."""
     used: float
     clusters: tuple[tuple[str, float], ...]
-    """(cluster, used there), the one with most first."""
+    """(cluster, used there), the largest first."""
 
 
 @dataclass(frozen=True)
@@ -99,28 +99,28 @@ class HomeView:
     title: str
     """Empty: the site's."""
     when: str
-    """Its days."""
+    """The event's days."""
     place: str
     event: bool
     cards: tuple[Card, ...]
     sums: teams.TeamsView
     hosts: tuple[str, ...] = ()
-    """Who holds it, the first one first."""
+    """The event's hosts, the first one first."""
     tutors: tuple[TutorView, ...] = ()
-    """Empty where the event names none."""
+    """Empty if the event names none."""
     report: str = ""
-    """The address of the published report; empty without one, as is that of the lectures."""
+    """The address of the published report; empty without one, like that of the lectures."""
     lectures: str = ""
     curves: Overview | None = None
-    """What the picture of all teams shows; None without one."""
+    """The data of the picture of all teams; None without one."""
     hours: tuple[HoursView, ...] = ()
-    """What the event's teams used: GPU-hours where there were any, node-hours, and tokens where they are counted."""
+    """The use by the event's teams: GPU-hours if there were any, node-hours, and tokens if they are counted."""
     people: Participation | None = None
-    """Who took part; None outside an event, and where it is not known who did."""
+    """The participants; None outside an event, and if they are unknown."""
     speedups: tuple[SpeedupRow, ...] = ()
-    """What was measured on one device, outside an event; inside one the pages of teams tell it."""
+    """Measurements on one device, outside an event; inside one they are on the pages of teams."""
     answers: SurveyView | None = None
-    """The participants' survey; None where none is published."""
+    """The participants' survey; None if none is published."""
     highlights: tuple[Highlight, ...] = ()
 
 
@@ -135,7 +135,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
     if event is not None:
         cards = tuple(map(_team, sums.rows))
         curves = overview(source, reached)
-        # the event's own results are what the page is of; published ones, on far more processes, would make them small
+        # the page is about the event's own results, which published ones with far more processes would make small
         curves = replace(curves, references=replace(curves.references, points=())) if curves.results else None
     else:
         cards = tuple(_study(study, source.memory) for study in by_study(source.summaries, source.memory))
@@ -173,7 +173,7 @@ def _tutors(event: "Event") -> Iterator[TutorView]:
 
 
 def _highlights(answers: SurveyView) -> Iterator[Highlight]:
-    """Yield the items of a survey that tell most: those with a good end, then the others."""
+    """Yield the most informative items of a survey: those with a good end, then the others."""
     order = sorted(answers.ratings, key=lambda item: item.target == "middle")
     for item in order:
         share = target_share(item)

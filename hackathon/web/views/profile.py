@@ -1,4 +1,4 @@
-"""The page of a profile: a step on each rank, shares, operators, kernels and gaps, as its run keeps them."""
+"""The page of a profile: a step on each rank, shares, operators, kernels and gaps, from the run's stored profile."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from hackathon.text.messages import language
 from hackathon.web.page import sanitize as clean
 
 WIDTH, ROW, NAME, BAR = 1000, 26, 70, 18
-"""Of the picture of a step, in its own units: the whole, a rank, its name, its bar."""
+"""Sizes in the picture of a step, in its own units: the width, a rank, its name, its bar."""
 NARROWEST = 0.4
-"""Units from which a stretch is drawn."""
+"""Units from which on a stretch is drawn."""
 SHARES = 64
-"""Ranks whose shares the table shows."""
+"""Ranks with a row in the table of shares."""
 STRETCHES = 4000
 """Stretches of a rank that are read."""
 ROWS = 40
@@ -34,7 +34,7 @@ class StepPicture:
 
     number: int
     seconds: float
-    """From left to right."""
+    """From the left to the right edge."""
     rows: tuple[tuple[int, int, tuple[tuple[str, float, float], ...]], ...]
     """(rank, distance from the top, stretches as (part, distance from the left, width))."""
     ticks: tuple[tuple[float, str], ...]
@@ -45,18 +45,18 @@ class StepPicture:
 
     @property
     def height(self) -> int:
-        """Of the whole picture."""
+        """The height of the picture."""
         return ROW * len(self.rows) + 24
 
 
 @dataclass(frozen=True)
 class RankRow:
-    """Where the time of one rank's steps goes."""
+    """The parts of one rank's step time."""
 
     rank: int
     seconds: float
     shares: tuple[float | None, ...]
-    """Of PARTS, 0…1; None where a part is not known."""
+    """In the order of PARTS, 0…1; None if a part is unknown."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class DeviceRow:
 
 @dataclass(frozen=True)
 class GapRow:
-    """A stretch in which nothing was computed."""
+    """A stretch without computation."""
 
     seconds: float
     rank: int
@@ -97,36 +97,36 @@ class GapRow:
 
 @dataclass(frozen=True)
 class ProfileView:
-    """A profile as its page shows it; seconds are per step."""
+    """A profile for its page; seconds are per step."""
 
     verdict: str
     further: tuple[str, ...]
-    """What else stands out."""
+    """Further findings."""
     advice: tuple[str, ...]
     remarks: tuple[str, ...]
     picture: StepPicture | None
     processes: int
     ranks: tuple[RankRow, ...]
     communication: tuple[float, float] | None
-    """(In collectives, of those not hidden by computing); None when not known."""
+    """(Seconds in collectives, seconds of these that computation does not hide); None if unknown."""
     loader: tuple[float, float] | None
     tensor_core_share: float | None
     memory: tuple[tuple[str, int], ...]
-    """(what of, bytes)."""
+    """(kind, bytes)."""
     overhead: tuple[float, float, float, int] | None
-    """(Share, seconds of a plain step, of a recorded one, plain steps); None when not known."""
+    """(Share, seconds of a plain step, of a recorded one, plain steps); None if unknown."""
     recorded: bool
-    """Whether this toolkit recorded it: then it may tell its overhead."""
+    """Whether this toolkit recorded it, so that its overhead may be known."""
     operators: tuple[ActivityRow, ...]
     kernels: tuple[ActivityRow, ...]
     device_operators: tuple[DeviceRow, ...]
     device_known: float | None
-    """Share of the kernels' time whose operator is known, 0…1; None where none is."""
+    """Share of the kernels' time whose operator is known, 0…1; None if none is known."""
     gaps: tuple[GapRow, ...]
     roof_lines: tuple[str, ...]
     roof_rows: tuple[tuple[str, ...], ...]
     run: str = ""
-    """Key of its run; empty for traces of others."""
+    """Key of its run; empty for other people's traces."""
     id: str = ""
 
 
@@ -145,12 +145,12 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 
 
 def has_profile(run: RunEntry) -> bool:
-    """Return whether a run was made by `hackathon profile` and keeps what was found."""
+    """Return whether `hackathon profile` made a run and its profile is stored."""
     return FOLDER in run.tags and files_of(Path(run.project) / "runs" / run.id).is_file(f"client/{FACT}.json")
 
 
 def profile_of(run: RunEntry, runs: Iterable[RunEntry]) -> RunEntry | None:
-    """Return the run that keeps the profile of a run: itself, or the newest of `runs` that recorded it again."""
+    """Return the run with the profile of a run: itself, or the newest of `runs` that recorded it again."""
     if has_profile(run):
         return run
     again = [other for other in runs if other.parent == run.id and other.project == run.project]
@@ -162,7 +162,7 @@ def profile_of(run: RunEntry, runs: Iterable[RunEntry]) -> RunEntry | None:
 def profile_view(
     profile: Mapping[str, Any], step: Mapping[str, Any] | None, run: str = "", identifier: str = ""
 ) -> ProfileView:  # fmt: skip
-    """Return the view of a profile as `traces.stored` tells it; what is none of it is left out, never an error."""
+    """Return the view of a stored profile (`traces.stored`); malformed parts are left out without an error."""
     findings = [mapping_of(finding) for finding in listed(profile.get("findings"))[:ROWS]]
     roof = mapping_of(profile.get("roof"))
     memory = ((name, finite(value)) for name, value in mapping_of(profile.get("memory_bytes")).items())
@@ -195,7 +195,7 @@ def profile_view(
 
 
 MEMORY = ("device", "tensors", "process")
-"""What memory is told of."""
+"""Kinds of memory in a profile."""
 ROOF_CELLS = 7
 
 
@@ -242,7 +242,7 @@ def _gap(gap: Mapping[str, Any]) -> GapRow:
 
 
 def step_picture(step: Mapping[str, Any]) -> StepPicture | None:
-    """Return the picture of a step as `traces.stored.typical_step` tells it; None where there is none."""
+    """Return the picture of a stored typical step (`traces.stored.typical_step`); None without one."""
     end = finite(step.get("seconds"))
     ranks = [mapping_of(rank) for rank in listed(step.get("ranks"))[:RANKS]]
     if end is None or end <= 0 or not ranks:

@@ -1,4 +1,4 @@
-"""The closed surveys of an event that may go out, summed up; read again only when one of their files has changed."""
+"""Summaries of the closed surveys that an event publishes; read again only after a change of their files."""
 
 import os
 from collections.abc import Sequence
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 SURVEYS = "surveys"
 """The folder beside `hackathon.yaml` with a folder for each survey."""
 FILES = 10_000
-"""Files of a survey whose last change is looked at."""
+"""The most files of a survey whose modification time is read."""
 
 
 def published(source: Catalog) -> list[SurveySummary]:
-    """Return the summaries of closed surveys that the event lets go out; those asked of participants first, as closed.
+    """Return the summaries of closed surveys that the event publishes.
 
-    Raises HackathonError when a closed survey cannot be read: a page without it would say that there was none.
+    Those of participants first, in order of closing. Raises HackathonError if a closed survey cannot be read, because a
+    page without it would look complete.
     """
     rules = source.event.publish if source.event is not None else Publish()
     if source.event is None or source.event_folder is None or not rules.surveys:
@@ -33,9 +34,9 @@ def published(source: Catalog) -> list[SurveySummary]:
 
 
 def summaries(folder: Path, event: "Event", memory: Memory) -> list[SurveySummary]:
-    """Return the summaries of all closed surveys of an event: of participants, then of tutors, each as they closed.
+    """Return the summaries of all closed surveys of an event: of participants, then of tutors, in order of closing.
 
-    One that would tell of few people beside another one is left out; `too_like` names it.
+    A survey that would reveal few people when compared with another one is left out; `too_like` names it.
     """
     folder = folder.absolute()
     signature = (mark(folder), repr(event))
@@ -63,9 +64,10 @@ def _summed_up(closed: "list[Collection]", event: "Event") -> list[SurveySummary
 
 
 def _without_teams(summary: SurveySummary, event: "Event") -> SurveySummary:
-    """Return a summary that tells no teams apart where one of them is left out: all but the others would be its."""
+    """Return a summary without breakdowns by team if one team is hidden."""
     if all(team.publish or not team.took_part for team in event.teams):
         return summary
+    # the difference between the event and the other teams would be the hidden team's result
     return replace(
         summary,
         items=tuple(item for item in summary.items if item.question.options_from != "teams"),
@@ -74,9 +76,9 @@ def _without_teams(summary: SurveySummary, event: "Event") -> SurveySummary:
 
 
 def foremost(summaries: Sequence[SurveySummary]) -> SurveySummary | None:
-    """Return the survey that stands for the event, None without any.
+    """Return the survey that represents the event; None without any.
 
-    It is the one that says so (`headline: true`), else that of participants with most invited; of several the last one.
+    It is the one with `headline: true`, else the participants' survey with most invited; of several the last one.
     """
     ranked = [
         ((summary.survey.headline, summary.survey.audience == "participants", summary.invited or 0, at), summary)
@@ -86,7 +88,7 @@ def foremost(summaries: Sequence[SurveySummary]) -> SurveySummary | None:
 
 
 def _closed(collection: "Collection") -> int:
-    """Return when a survey was closed, for its order: nanoseconds since 1970."""
+    """Return when a survey was closed, for sorting: nanoseconds since 1970."""
     try:
         return collection.closed_folder.stat().st_mtime_ns
     except OSError:
@@ -94,7 +96,7 @@ def _closed(collection: "Collection") -> int:
 
 
 def unfinished(folder: Path) -> list[str]:
-    """Return the names of surveys that are open: what they say is not known yet."""
+    """Return the names of open surveys, whose results are unknown so far."""
     return [
         collection.name
         for collection in collections(folder)
@@ -103,14 +105,14 @@ def unfinished(folder: Path) -> list[str]:
 
 
 def too_like(folder: Path) -> dict[str, str]:
-    """Return the surveys that are not told, since beside another one they would tell of few people → that one."""
+    """Return unpublished surveys that would reveal few people when compared with another one → that one."""
     from hackathon.survey.publication import kept_back
 
     return kept_back(collections(folder))
 
 
 def collections(folder: Path) -> "list[Collection]":
-    """Return the surveys of an event that this account may read: they are private to the one that collects."""
+    """Return the surveys of an event that this account may read; only the collecting account may."""
     folders = [folder / SURVEYS / name for name in _names(folder) if _readable(folder / SURVEYS / name)]
     if not folders:
         return []
@@ -121,7 +123,7 @@ def collections(folder: Path) -> "list[Collection]":
 
 
 def is_closed(folder: Path) -> bool:
-    """Return whether this account may not even see which surveys an event has."""
+    """Return whether this account may not even list an event's surveys."""
     try:
         os.listdir(folder / SURVEYS)  # noqa: PTH208
     except FileNotFoundError:
@@ -141,7 +143,7 @@ def _readable(folder: Path) -> bool:
 
 
 def mark(folder: Path) -> str:
-    """Return a text that changes when a survey's files do."""
+    """Return a text that changes with a survey's files."""
     stamps: list[str] = []
     for name in _names(folder):
         stamps.append(name)

@@ -1,4 +1,4 @@
-"""The page of one run: how it stands, what is wrong, its numbers over time, its logs, and how it was made."""
+"""The page of one run: its state, problems, numbers over time, logs, and origin."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from hackathon.config.event import Publish
 
 LOGS = 12
-"""Logs of ranks that are shown: that of the rank that failed first, then from rank 0 on."""
+"""Logs of ranks that are displayed: that of the rank that failed first, then from rank 0 on."""
 DIFF = 100_000
-"""Letters of `source.diff` that are shown."""
+"""Characters of `source.diff` that are displayed."""
 CHILDREN = 8
-"""Runs that follow this one which are named."""
+"""Runs after this one that are listed."""
 WRITTEN = 20
-"""Lines with files and folders that its program wrote."""
+"""Rows of the program's output files and folders."""
 LOOKED_AT, LOOK = 1000, 1.0
-"""Files and seconds of a look at what a program wrote, where that is not recorded."""
+"""The most files and seconds of a search for the program's outputs, if they are not recorded."""
 COMPARABLE = 20
-"""Other runs of the project that are offered beside this one."""
+"""Other runs of the project that are offered for a comparison."""
 
 
 @dataclass(frozen=True)
 class Other:
-    """Another run that this one has to do with."""
+    """A run related to this one."""
 
     key: str
     id: str
@@ -70,16 +70,16 @@ class Log:
     lines: tuple[tuple[str, bool], ...]
     """(line, whether it is the evidence of a finding)."""
     size: str
-    """Of the whole file, as text."""
+    """The size of the file, as text."""
     whole: bool
-    """Nothing was left out."""
+    """Whether nothing was left out."""
     shown: bool = False
-    """Whether it is open when the page comes."""
+    """Whether it is initially open."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the program came from."""
+    """The origin of the program."""
 
     files: int
     in_place: bool
@@ -89,7 +89,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class WrittenFiles:
-    """What the program wrote."""
+    """The outputs of the program."""
 
     count: int
     size: str
@@ -100,63 +100,61 @@ class WrittenFiles:
 
 @dataclass(frozen=True)
 class RunPage:
-    """One run as its page shows it."""
-
     key: str
     summary: RunEntry
     run: RunView
     seconds: float | None
-    """How long it ran, or has run until now; of a run in the queue how long it waits."""
+    """Its duration so far; for a queued run its waiting time."""
     waits: bool
-    """The seconds are those of waiting."""
+    """Whether the seconds are waiting time."""
     hours: tuple[Amount, ...]
-    """GPU-hours of a run that had GPUs, and node-hours, of all its attempts."""
+    """GPU-hours of a run with GPUs, and node-hours, of all its attempts."""
     going: bool
-    """It is, or may be, with the scheduler."""
+    """Whether the scheduler has, or may have, it."""
     verdict: Verdict
     progress: tuple[Figure, ...]
     curves: RunCurves
-    """What they are over, without their points."""
+    """The x axis of its curves, without their points."""
     wish: ChartWish
     standing: RunStanding | None
-    """How its ranks stand; None of a run that does not run."""
+    """The state of its ranks; None for a run that is not running."""
     devices: tuple[Figure, ...]
     shares: tuple[Figure, ...]
-    """Where the time of a step goes, on each rank; () when it does not tell."""
+    """The parts of the step time on each rank; () if unknown."""
     where: tuple[str, ...]
     """The same in words, with what to try."""
     hosts: tuple[Host, ...]
     kind: str
-    """`gpu` or `cpu`: what the devices are; empty when nothing was measured."""
+    """`gpu` or `cpu`: the measured devices; empty without measurements."""
     logs: tuple[Log, ...] | None
     """None: the event publishes no logs."""
     logs_left: int
     timeline: Timeline
     source: Origin
     study: str = ""
-    """The key of its study; empty when it is no point of one."""
+    """The key of its study; empty if it belongs to none."""
     parent: Other | None = None
     previous: Other | None = None
-    """The run of the same name that was made before it."""
+    """The preceding run of the same name."""
     children: tuple[Other, ...] = ()
     profile: str = ""
-    """The key of the run that keeps its profile; empty without one."""
+    """The key of the run with its profile; empty without one."""
     speedup: str = ""
     """The key of its page of speed-ups; empty without one."""
     comparable: tuple[Other, ...] = ()
-    """Other runs of its project, the newest first."""
+    """Other runs of its project, newest first."""
     texts: tuple[tuple[str, str], ...] = ()
-    """What it told at its end in words, such as the digest of its weights."""
+    """Texts that it reported at its end, such as the digest of its weights."""
     written: WrittenFiles | None = None
-    """None where its program wrote nothing, has not ended or publishes no source."""
+    """None if its program wrote nothing, has not ended, or must not be published."""
     refused: tuple[str, ...] = ()
-    """What lies in its folder and is not read: links that lead outside, pipes, sockets."""
+    """Refused files in its folder: links that lead outside, pipes, sockets."""
 
 
 def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] | None:
-    """Return the values of a run's page in the current language; None when the index does not have it.
+    """Return the values of a run's page in the current language; None if the index does not have it.
 
-    `problem`: why pictures are missing, empty when none is.
+    `problem`: why pictures are missing; empty if none is.
     """
     summary = source.find(key)
     if summary is None:
@@ -174,7 +172,7 @@ def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] |
 
 
 def allowed(source: Catalog) -> "Publish | None":
-    """Return the rules of the event by which a page goes out; None for the live page, which shows everything."""
+    """Return the event's rules for publishing a page; None for the live page, which shows everything."""
     if source.live:
         return None
     from hackathon.config.event import Publish
@@ -183,9 +181,9 @@ def allowed(source: Catalog) -> "Publish | None":
 
 
 def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> RunPage:
-    """Return a run as its page shows it, figures not yet drawn; every text of others is cleaned.
+    """Return a run for its page, figures not yet drawn; every text of others is cleaned.
 
-    Files that are missing, half-written, unreadable or none at all leave gaps.
+    Files that are missing, half-written, unreadable or malformed leave gaps.
     """
     path = Path(summary.project) / "runs" / summary.id
     inside = files_of(path)
@@ -239,13 +237,13 @@ def run_page(source: Catalog, summary: RunEntry, wish: ChartWish = AS_IT_IS) -> 
 
 
 def _still_since(source: Catalog, summary: RunEntry) -> float | None:
-    """Return since when a run makes no progress, as the page of those who need help has it; None while it does."""
+    """Return since when a run makes no progress, as on the Now page; None while it does."""
     stands = kind_of(summary, source.now, lambda: None) == "stands"
     return since("stands", summary) if stands else None
 
 
 def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
-    """Return the run of the same project and name that was made before this one; None for the first."""
+    """Return the preceding run of the same project and name; None for the first."""
     same = [
         run
         for run in source.summaries
@@ -255,7 +253,7 @@ def previous_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
 
 
 def parent_of(source: Catalog, summary: RunEntry) -> RunEntry | None:
-    """Return the run that this one follows or repeats; None without one, or when it is gone."""
+    """Return the run that this one follows or repeats; None without one, or if it no longer exists."""
     return source.find(key_of(summary.project, summary.parent)) if summary.parent else None
 
 
@@ -274,7 +272,7 @@ def _others(source: Catalog, summary: RunEntry) -> dict[str, Any]:
 
 
 def _comparable(source: Catalog, summary: RunEntry, named: Sequence[RunEntry | None]) -> Iterator[RunEntry]:
-    """Yield runs that one may want beside this one: of its project, but for those that are named already."""
+    """Yield runs for a comparison with this one: those of its project that are not listed already."""
     if not source.live:
         return  # a site has no page of two runs
     siblings = (run for run in source.summaries if run.project == summary.project and run.id != summary.id)
@@ -286,7 +284,7 @@ def _other(summary: RunEntry) -> Other:
 
 
 def _length(source: Catalog, summary: RunEntry) -> tuple[float | None, bool]:
-    """Return the seconds that a run took or has taken, or those that it waits, and whether they are of waiting."""
+    """Return the seconds of a run so far, or of its wait, and whether they are waiting time."""
     if summary.state in (QUEUED, HELD) and summary.submitted is not None:
         return max(0.0, source.now - summary.submitted), True
     if summary.started is None or summary.state == LOST:
@@ -297,7 +295,7 @@ def _length(source: Catalog, summary: RunEntry) -> tuple[float | None, bool]:
 
 
 def _logs(inside: GuardedFolder, summary: RunEntry, diagnosis: Verdict, *, failed: bool) -> tuple[list[Log], int]:
-    """Return the ends of a run's logs, the most telling one open, and how many others there are."""
+    """Return the ends of a run's logs, the most informative one open, and the number of others."""
     names = [name for name in inside.names("logs") if name.endswith(".log")]
     ranks = sorted((name for name in names if rank_of(Path(name)) >= 0), key=lambda name: rank_of(Path(name)))
     location = diagnosis.findings[0].place if diagnosis.findings else ""

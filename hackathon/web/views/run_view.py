@@ -1,4 +1,4 @@
-"""What a page shows of one run: its request, scripts, source, environment, and how it ended. Nothing is masked here."""
+"""The record of one run for a page: its request, scripts, source, environment, and end. Nothing is masked here."""
 
 import math
 import shlex
@@ -20,24 +20,24 @@ from hackathon.text.messages import message
 from hackathon.text.units import format_walltime
 
 LAST = 64 << 10
-"""Bytes at the end of a Meter's file in which its final line is looked for."""
+"""Bytes at the end of a Meter's file that are searched for its final line."""
 KEPT = 500
-"""Runs whose final numbers are held."""
+"""Runs whose final numbers are cached."""
 HOSTS = 256
 """Hosts whose environment is read."""
 LONGEST_TEXT = 200_000
-"""Letters of a script that a page shows."""
+"""Characters of a script that a page shows."""
 PACKAGES = (
     "torch", "tensorflow", "chainer", "horovod", "mpi4py", "cupy", "jax", "numpy",
     "nvidia-nccl-cu13", "nvidia-nccl-cu12", "nvidia-nccl-cu11",
 )  # fmt: skip
-"""Packages that decide a result; the rest of the list stays in the run directory."""
+"""Packages that determine a result; the complete list stays in the run directory."""
 _PATHS = frozenset({"source"})
 
 
 @dataclass(frozen=True)
 class RunFact:
-    """One line of a table: a name, a value, and where the value came from."""
+    """One row of a table: a name, a value, and its origin."""
 
     name: str
     value: str
@@ -46,13 +46,13 @@ class RunFact:
 
 @dataclass(frozen=True)
 class RunView:
-    """One run as its page shows it."""
+    """One run for its page."""
 
     id: str
     job_id: str
     """Without the server's name."""
     command: str
-    """The training command as one would type it."""
+    """The training command as a user would type it."""
     rerun: str
     """The toolkit's command that submits it again."""
     note: str = ""
@@ -65,26 +65,26 @@ class RunView:
     script: str = ""
     rank_script: str = ""
     commit: str = ""
-    """git commit of the source, with `+` when files differed from it; empty outside git."""
+    """git commit of the source, with `+` if files differed from it; empty outside git."""
     digest: str = ""
-    """SHA-256 over the source's names, contents and modes; empty when it was not recorded."""
+    """SHA-256 over the source's names, contents and modes; empty if it was not recorded."""
     environment: tuple[RunFact, ...] = ()
     metrics: tuple[tuple[str, float | None], ...] = ()
     """Final numbers by name; None: not finite."""
     whole: bool = True
-    """Whether everything was read that they can come from."""
+    """Whether all sources of the numbers were read."""
     attempts: int = 0
 
 
 def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
-    """Return a run for a page; files that are missing, half-written or no files leave gaps."""
+    """Return a run for a page; files that are missing, half-written or malformed leave gaps."""
     record = read_record(path, inside.json)
     source = inside.json("source.json")
     numbers = end_metrics(path, inside, record, memory)
     metrics = sorted(numbers.values.items())
     return RunView(
         id=path.name,
-        # some schedulers add the server's name to the number
+        # some schedulers append the server's name to the number
         job_id=_job_of(inside).partition(".")[0],
         command=shlex.join(record.command),
         rerun=f"hackathon rerun {shlex.quote(path.name)}",
@@ -106,16 +106,16 @@ def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
 
 
 def _job_of(inside: GuardedFolder) -> str:
-    """Return the job's id as RunDirectory.job_id does; empty when there is none."""
+    """Return the job's id as RunDirectory.job_id does; empty if there is none."""
     facts = (inside.json(f"client/{name}.json").get("job_id") for name in ("submitted", "recovered", "adopted"))
     claim = inside.text("claim/job_id", 1000).strip()
     return claim or next((str(job) for job in facts if job), "")
 
 
 def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Memory) -> Numbers:
-    """Return a run's final numbers, or what it told so far; not all was read where a file of it is refused.
+    """Return a run's final numbers, or its numbers so far; marked as incomplete if one of its files is refused.
 
-    They are read again only when a file has changed.
+    They are read again only after a change of a file.
     """
     over = bool(inside.json("final.json")) or any(
         event.get("event") == "ended" for event in inside.lines("events/job.jsonl")
@@ -133,7 +133,7 @@ def end_metrics(path: Path, inside: GuardedFolder, record: RunRecord, memory: Me
 
 
 def end_texts(inside: GuardedFolder) -> list[tuple[str, str]]:
-    """Return what the run told at its end in words, such as the digest of its weights: (name, text), by name."""
+    """Return the texts that the run reported at its end, such as the digest of its weights: (name, text), by name."""
     files = [(rank_of(Path(name)), name) for name in inside.names("metrics") if name.endswith(".jsonl")]
     first = min((file for file in files if file[0] >= 0), default=None)
     finals = [line for line in inside.lines(f"metrics/{first[1]}", LAST) if line.get("final")] if first else []
@@ -145,7 +145,7 @@ def _is_word(value: object) -> bool:
 
 
 def request_rows(record: RunRecord) -> list[RunFact]:
-    """Return the request's fields that say something; parameters and variables one line each."""
+    """Return the non-empty fields of a request; parameters and variables have a row each."""
     origins = record.origins
     rows = []
     hidden = {"origins", "schema_version", "note", "tags", "parent", "study", "command", "metrics"}
@@ -175,7 +175,7 @@ def _origin(origins: Mapping[str, Any], name: str, key: str = "") -> str:
 
 
 def _environment_rows(inside: GuardedFolder) -> list[RunFact]:
-    """Return what the hosts ran with, each different value once; names are keys of the catalogue (`web.env_…`)."""
+    """Return the environment of the hosts, each different value once; names are keys of the catalogue (`web.env_…`)."""
     names = [name for name in inside.names("env") if name.endswith(".json")][:HOSTS]
     hosts = [host for name in names if (host := inside.json(f"env/{name}"))]
     rows = []
@@ -204,15 +204,15 @@ def counted(values: object) -> str:
 
 
 def _listed(values: object) -> list[str]:
-    """Return a JSON list's texts; anything else is an empty one."""
+    """Return a JSON list's texts; empty for anything else."""
     return [str(value) for value in values] if isinstance(values, list) else []
 
 
 def _commit(git: Mapping[str, Any]) -> str:
-    """Return the git commit of the snapshot, `+` behind it when the files differed."""
+    """Return the git commit of the snapshot, followed by `+` if files differed."""
     return f"{git['commit']}{'+' if git.get('dirty') else ''}" if git.get("commit") else ""
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """Return a JSON object; anything else is an empty one."""
+    """Return a JSON object; empty for anything else."""
     return value if isinstance(value, dict) else {}

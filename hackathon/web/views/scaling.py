@@ -1,4 +1,4 @@
-"""The scaling results of all teams in one picture and one table, beside published ones."""
+"""The page of scaling results: all teams in one picture and one table, with published results."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,11 +21,13 @@ from hackathon.web.page.references import References, read_references
 from hackathon.web.page.sanitize import line
 
 SIZE = {"width": 480, "height": 360, "autosize": {"type": "fit", "contains": "padding"}}
-"""Of one picture; on the right lies what the two lines are called."""
+"""The size of one picture; the labels of its two lines are on the right."""
 PADDING = {"left": 2, "right": 44, "top": 6, "bottom": 2}
 COLOURS = ("#0b5cad", "#f5197a", "#008c70", "#b08206", "#3b1d8a", "#3e94f3", "#6b1a0a", "#1a1a1a")
-"""One each for a team, apart for readers who see red and green alike, and 3 : 1 and more on white. The style sheet has
-their brothers for dark pages."""
+"""One colour per team, distinguishable with red-green colour blindness, with a contrast of at least 3 : 1 on white.
+
+The style sheet has their counterparts for dark pages.
+"""
 SHAPES = {
     "circle": "M4,0A4,4,0,1,1,-4,0A4,4,0,1,1,4,0Z",
     "square": "M-3.6,-3.6h7.2v7.2h-7.2Z",
@@ -38,12 +40,12 @@ SHAPES = {
 }
 """Vega's name of a mark → the same as a path for the key, 10 units wide."""
 SHOWN = 24
-"""Teams with a colour and a mark of their own, the fastest; the lines of the others are thin."""
+"""Teams with their own colour and mark, the fastest; the lines of the others are thin."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """How a team is told from the others in the picture."""
+    """A team's colour and shape in the picture."""
 
     colour: str
     shape: str
@@ -52,14 +54,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class ReachedRow:
-    """What one study reached: a line of the table."""
+    """The result of one study: a row of the table."""
 
     team: str
-    """Its name as it is shown."""
+    """The team's display name."""
     team_key: str
-    """The key of its page."""
+    """The key of the team's page."""
     study: str
-    """The key of its page."""
+    """The key of the study's page."""
     name: str
     mode: str
     """`weak`, `strong` or empty."""
@@ -71,18 +73,18 @@ class ReachedRow:
     value: float | None
     unit: str
     good: int
-    """Successful runs."""
+    """Number of successful runs."""
     total: int
     points: tuple[tuple[int, float, float], ...]
     """(processes, speed-up, efficiency), by size."""
     failed: tuple[int, ...] = ()
-    """Sizes at which no run succeeded, by size."""
+    """Sizes without a successful run, ascending."""
     doubted: str = ""
-    """The mark of the doubts about the point that leads; empty without any."""
+    """The mark of the doubts about the best point; empty without doubts."""
     further: int = 0
-    """Further studies of the team with a speed-up."""
+    """Number of the team's other studies with a speed-up."""
     mark: Mark | None = None
-    """None: its line is thin among the others."""
+    """None: its line is thin."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +97,15 @@ class Overview:
     waiting: tuple[str, ...]
     """Teams without a speed-up yet."""
     apart: tuple[ReachedRow, ...]
-    """The main studies of teams that measured on laptops alone: in no picture, since nothing compares with them."""
+    """The main studies of teams that measured only on laptops; they are not comparable and in no picture."""
     other_bases: bool
     """Whether a study began with more than one process."""
     thin: int
     """Teams that are drawn without a colour of their own."""
     hidden: frozenset[str] = frozenset()
-    """Keys of teams that the pictures leave out because a reader wants so."""
+    """Keys of teams that the reader removed from the pictures."""
     published: bool = True
-    """Whether published results stand in the pictures; without them, the axes end with the teams' own results."""
+    """Whether the pictures contain published results; without them, the axes end with the teams' own results."""
 
     @property
     def drawn(self) -> tuple[ReachedRow, ...]:
@@ -125,7 +127,7 @@ def values(source: Catalog, key: str = "", options: Options = ()) -> dict[str, A
 
 
 def overview(source: Catalog, reached: Sequence[TeamOutcome] | None = None) -> Overview:
-    """Return what all teams reached. Of files only `study.json` and the references are read."""
+    """Return the results of all teams. Of files only `study.json` and the references are read."""
     reached = outcomes(source) if reached is None else reached
     rows = [(outcome.main, _result(outcome, outcome.main)) for outcome in reached if outcome.main is not None]
     rows.sort(key=lambda pair: (-pair[1].speedup, pair[1].team))
@@ -141,7 +143,7 @@ def overview(source: Catalog, reached: Sequence[TeamOutcome] | None = None) -> O
 
 
 def _result(outcome: TeamOutcome, main: MainStudy) -> ReachedRow:
-    """Return what a team's main study reached."""
+    """Return the result of a team's main study."""
     study = main.series
     results = results_of(study)
     points = believed(results["points"])
@@ -169,7 +171,7 @@ def _result(outcome: TeamOutcome, main: MainStudy) -> ReachedRow:
 
 
 def _is_failed(point: Mapping[str, Any]) -> bool:
-    """Return whether a point was tried and no run of it succeeded: what still waits or runs has not failed."""
+    """Return whether a point was tried and no run of it succeeded; a waiting or running point has not failed."""
     states = {run["status"] for run in point["runs"]}
     return bool(states) and point["value"] is None and not states & {SUCCEEDED, *OPEN}
 
@@ -228,13 +230,13 @@ def _fills(view: Overview, name: str) -> dict[str, Any]:
 
 
 def _powers(low: float, high: float) -> list[float]:
-    """Return the powers of two within two ends, every second one where there are many."""
+    """Return the powers of two within two limits, every second one if there are many."""
     steps = range(math.ceil(math.log2(low) - 1e-9), math.floor(math.log2(high) + 1e-9) + 1)
     return [2.0**step for step in steps if len(steps) <= 10 or step % 2 == 0]
 
 
 def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
-    """Return what one of the two pictures is made from; both lie in the page, so nothing of the other is in it."""
+    """Return the data of one of the two pictures, and nothing that only the other needs."""
     points: list[dict[str, Any]] = []
     unmarked: list[dict[str, Any]] = []
     failed: list[dict[str, Any]] = []
@@ -242,13 +244,13 @@ def _datasets(view: Overview, fills: Mapping[str, Any], name: str) -> dict[str, 
     at: dict[int, int] = {}
     for order, result in enumerate(view.drawn):
         for size in result.failed if result.mark else ():
-            # above the axis, those of several teams above each other
+            # above the axis, those of several teams on top of each other
             above = at[size] = at.get(size, 0) + 1
             height = low * 1.16**above if name == "speedup" else fills["efficiency_domain"][1] * 0.045 * above
             row = {"processes": size, name: _short(height), "name": result.team, "told": message("look.failed")}
             failed.append({**row, "order": order})
         for size, speedup, efficiency in result.points:
-            # All lines begin on the ideal one, whatever number of processes a study began with.
+            # All lines begin on the ideal one, for any process count at which a study began.
             value = speedup * result.base if name == "speedup" else efficiency
             point = {"processes": size, name: _short(value)}
             if result.mark:

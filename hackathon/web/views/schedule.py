@@ -1,4 +1,4 @@
-"""The event's schedule as a page: its days, and on the dashboard what is on now and what comes next."""
+"""The page of the event's schedule: its days, and on the dashboard the present and the next items."""
 
 import time
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hackathon.config.event import Event
 
 MINUTES = 90
-"""Minutes up to which a wait is told in minutes."""
+"""The longest wait in minutes that is displayed in minutes."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,11 @@ class SlotView:
     """`09:30–10:00`, `17:15–`; empty for an item without a time."""
     title: str
     state: str = ""
-    """`on` or `next` while the event goes on, on the dashboard; else empty."""
+    """`on` or `next` while the event lasts, on the dashboard; else empty."""
 
 
 @dataclass(frozen=True)
 class DayView:
-    """One day."""
-
     date: str
     """2019-01-24."""
     title: str
@@ -42,23 +40,21 @@ class DayView:
 
 @dataclass(frozen=True)
 class ScheduleView:
-    """The schedule."""
-
     days: tuple[DayView, ...]
     when: str
     """The event's days."""
     place: str
     live: bool
     running: bool = False
-    """Whether the event is on at this moment."""
+    """Whether the event is on now."""
     on: tuple[SlotView, ...] = ()
-    """What is on now."""
+    """The present items."""
     next: SlotView | None = None
-    """What comes next, today or on a later day."""
+    """The next item, today or on a later day."""
     next_day: str = ""
-    """The day of `next`; empty where it is today."""
+    """The day of `next`; empty if it is today."""
     wait: int | None = None
-    """Minutes until then, where it is soon."""
+    """Minutes until the next item, if it is soon."""
 
 
 def values(source: Catalog, key: str = "") -> dict[str, Any] | None:
@@ -75,7 +71,7 @@ def shown(source: Catalog) -> bool:
 
 
 def schedule_view(source: Catalog) -> ScheduleView:
-    """Return the schedule for a page, every text cleaned; on the dashboard with what is on at the source's moment."""
+    """Return the schedule for a page, every text cleaned; on the dashboard with the items at the catalog's time."""
     event = source.event
     if event is None:
         return ScheduleView((), "", "", source.live)
@@ -94,7 +90,7 @@ def _with_now(event: "Event", program: list[Day], moment: float, when: str, loca
     if state.next is not None:
         if state.running and soon:
             states[state.next.index] = "next"
-        today = time.strftime("%Y-%m-%d", time.localtime(moment))  # a night's item goes on after midnight
+        today = time.strftime("%Y-%m-%d", time.localtime(moment))  # an item of the night continues after midnight
         same = soon or state.next.day in {today, *(slot.day for slot in state.on)}
         next_day = "" if same else day_text(state.next.day)
     return ScheduleView(

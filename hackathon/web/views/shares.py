@@ -1,4 +1,4 @@
-"""Where the time of a step goes, as stacked bars: one for each process count of a study, or for each rank of a run."""
+"""The parts of the step time as stacked bars: one for each process count of a study, or for each rank of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,13 +16,13 @@ COLOURS = {
     "data": "#b45309", "host": "#8a3ffc", "compute": "#0b5cad", "communication": "#00806a", "waiting": "#c0267d",
     "other": "#5b6675",
 }  # fmt: skip
-"""Part → its colour, told apart on white also by people who see few colours; white text can be read on each."""
+"""Part → its colour, distinguishable on white with colour blindness; white text is readable on each."""
 RANKS = 24
 """Ranks of a run that have a bar; the table has all."""
 
 
 def study_shares(results: Mapping[str, Any]) -> list[Figure]:
-    """Return the picture of a study's points; none when no point tells of any part where its time goes."""
+    """Return the picture of a study's points; empty if no point has any known part."""
     series = series_of(results)
     bars = [
         (f"{label(entry)} · {size}" if len(series) > 1 else size, point["shares"])
@@ -41,9 +41,9 @@ def study_shares(results: Mapping[str, Any]) -> list[Figure]:
 
 
 def rank_shares(shares: Mapping[str, Any] | None, processes: int) -> list[Figure]:
-    """Return the picture of a run's ranks; none when no rank tells of any part where its time goes.
+    """Return the picture of a run's ranks; empty if no rank has any known part.
 
-    `shares`: as the results JSON has them for a run. Of more than RANKS ranks the first are drawn and the late one.
+    `shares`: as in the results JSON of a run. Of more than RANKS ranks the first ones and the late one are drawn.
     """
     if not shares:
         return []
@@ -63,7 +63,7 @@ def _figures(
     texts: Sequence[str],
 ) -> list[Figure]:
     if not any(shares[part] for _, shares in rows for part in PARTS if part != "other"):
-        return []  # bars of what nobody knows say less than the sentence that tells why
+        return []  # bars of unknown parts say less than the sentence with the reason
     parts = [part for part in PARTS if any(shares[part] is not None for _, shares in rows)]
     fills = {
         "names": [part_name(part) for part in parts], "colours": [COLOURS[part] for part in parts], "head": head,

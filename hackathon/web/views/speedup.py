@@ -29,27 +29,25 @@ from hackathon.tuning.sentences import (
 from hackathon.web.page import sanitize as clean
 
 SHOWN = 20
-"""Runs of `hackathon speedup` that a list has, the newest ones."""
+"""Runs of `hackathon speedup` in a list, the newest ones."""
 LOOKED_AT = 200
-"""Newest runs of `hackathon speedup` in which they are looked for."""
+"""Newest runs of `hackathon speedup` that are read for that list."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """A line of a table."""
-
     cells: tuple[str, ...]
     good: bool = False
-    """It is faster, or the batch that is recommended."""
+    """Whether it is faster, or the recommended batch."""
     bad: bool = False
-    """It is slower, failed, or does not fit."""
+    """Whether it is slower, failed, or does not fit."""
     whole: bool = False
-    """It is that of the winners together, or of the confirmation."""
+    """Whether it is the row of the best options together, or of the confirmation."""
 
 
 @dataclass(frozen=True)
 class SpeedupTable:
-    """A table with its heads."""
+    """A table with its headers."""
 
     heads: tuple[str, ...]
     rows: tuple[TableRow, ...]
@@ -57,7 +55,7 @@ class SpeedupTable:
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure that stands out."""
+    """A highlighted number."""
 
     name: str
     value: str
@@ -67,7 +65,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class SpeedupView:
-    """A run of `hackathon speedup` as its page shows it."""
+    """A run of `hackathon speedup` for its page."""
 
     run: str
     """Key of the run."""
@@ -84,12 +82,12 @@ class SpeedupView:
     lead: tuple[str, ...]
     table: SpeedupTable
     after: tuple[str, ...]
-    """What the table means."""
+    """Explanations below the table."""
     use: str
-    """The settings to use, as they are written; empty without any."""
+    """The recommended settings, as they are written; empty without any."""
     untried: tuple[str, ...] = ()
     needed: tuple[tuple[str, str], ...] = ()
-    """(what was not tried, the lines that it needs)."""
+    """(untried option, the lines that it needs)."""
 
 
 @dataclass(frozen=True)
@@ -103,11 +101,11 @@ class SpeedupRow:
     created: float | None
     kind: str
     told: str
-    """What came of it."""
+    """Its result in one line."""
 
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
-    """Return the values of the page; None for a run that keeps no result of `hackathon speedup`."""
+    """Return the values of the page; None for a run without a result of `hackathon speedup`."""
     summary = source.find(key)
     if summary is None or not has_speedup(summary):
         return None
@@ -124,7 +122,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 
 
 def has_speedup(run: RunEntry) -> bool:
-    """Return whether a run keeps a result of `hackathon speedup`."""
+    """Return whether a run contains a result of `hackathon speedup`."""
     if SPEEDUP_TAG not in run.tags:
         return False
     inside = files_of(Path(run.project) / "runs" / run.id)
@@ -132,7 +130,7 @@ def has_speedup(run: RunEntry) -> bool:
 
 
 def speedup_rows(runs: Sequence[RunEntry]) -> tuple[SpeedupRow, ...]:
-    """Return what runs of `hackathon speedup` came to, the newest first."""
+    """Return the results of runs of `hackathon speedup`, newest first."""
     rows: list[SpeedupRow] = []
     tagged = sorted((run for run in runs if SPEEDUP_TAG in run.tags), key=lambda run: run.id, reverse=True)
     for run in tagged[:LOOKED_AT]:
@@ -161,7 +159,7 @@ def _kept(run: RunEntry) -> tuple[SpeedupResult | None, LargestBatch | None]:
 
 
 def _outcome(result: SpeedupResult) -> str:
-    """Return what a comparison came to, in one line."""
+    """Return the result of a comparison in one line."""
     if not result.applied:
         return message("speedup.nothing")
     best = _best(result)
@@ -169,7 +167,7 @@ def _outcome(result: SpeedupResult) -> str:
 
 
 def _best(result: SpeedupResult) -> str:
-    """Return how much faster the settings to use are: `1.42`; empty without any."""
+    """Return the speed-up of the recommended settings: `1.42`; empty without any."""
     for row in (*([result.together] if result.together else []), *result.compared.rows):
         if row.settings == result.applied and row.ratio is not None:
             return f"{row.ratio.middle:.3g}"

@@ -1,4 +1,4 @@
-"""A study as a page: what it reached, its curves, and its runs; from the index, and the ends of its runs' metrics."""
+"""The page of a study: its result, curves, and runs; from the index, and the ends of its runs' metrics."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -29,18 +29,18 @@ from hackathon.web.views.shares import study_shares
 from hackathon.web.views.tuning import tuning_view
 
 SIZE = {"width": 440, "height": 340, "autosize": {"type": "fit", "contains": "padding"}}
-"""Both pictures of a page are of this size whatever their labels need, so that they line up side by side."""
+"""Both pictures of a page have this size for all labels, so that they are aligned side by side."""
 QUIET = "#5b6675"
-"""The colour of what lies beside, which the style sheet knows."""
+"""The colour of secondary marks, which the style sheet also defines."""
 ALT = {"speedup": "web.alt_speedup", "efficiency": "web.alt_efficiency"}
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run as a table of many shows it."""
+    """One run as a row of a table."""
 
     key: str
-    """Of its page."""
+    """The key of its page."""
     id: str
     name: str
     processes: int
@@ -49,7 +49,7 @@ class RunRow:
     unit: str
     state: str
     reason: str = ""
-    """Why it ended so; empty when it succeeded."""
+    """Why it ended so; empty if it succeeded."""
     note: str = ""
     tags: tuple[str, ...] = ()
     check_passed: bool | None = None
@@ -57,19 +57,17 @@ class RunRow:
     created: float | None = None
     seconds: float | None = None
     settings: str = ""
-    """What sets it apart in its study beside the process count."""
+    """Its settings in its study besides the process count."""
     whole: bool = True
-    """Whether everything was read that its numbers can come from."""
+    """Whether all sources of its numbers were read."""
     doubted: str = ""
-    """The mark of the doubts about its value; empty without any."""
+    """The mark of the doubts about its value; empty without doubts."""
     study: str = ""
     """The key of its study's page; empty for a single run."""
 
 
 @dataclass(frozen=True)
 class StudyPage:
-    """One study as a page shows it."""
-
     key: str
     id: str
     name: str
@@ -83,9 +81,9 @@ class StudyPage:
     created: float | None
     clusters: tuple[str, ...]
     again: RunRow | None
-    """The run that stands for it, to run again: of its largest point with a good one; None where none succeeded."""
+    """The run to repeat for this study: of its largest point with a successful one; None if none succeeded."""
     missing: int = 0
-    """Points without a run."""
+    """Number of points without a run."""
 
     @property
     def parts(self) -> list[dict[str, Any]]:
@@ -94,12 +92,12 @@ class StudyPage:
 
     @property
     def foremost(self) -> dict[str, Any]:
-        """The series whose largest point has the largest speed-up, the first where none has one."""
+        """The series whose largest point has the largest speed-up; the first series if none has one."""
         return max(self.parts, key=lambda part: (_last_good(part) or {"speedup": 0.0})["speedup"])
 
     @property
     def best(self) -> dict[str, Any] | None:
-        """The largest point with a speed-up of the foremost series, None when there is none."""
+        """The largest point with a speed-up of the foremost series; None if there is none."""
         return _last_good(self.foremost)
 
 
@@ -109,7 +107,7 @@ def _last_good(results: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
-    """Return the values of a study's page; None when no run of it is in the index."""
+    """Return the values of a study's page; None if no run of it is in the index."""
     project, identifier = parts_of(key)
     runs = [run for run in source.summaries if run.project == project and run.study in (identifier, "")]
     study = next((study for study in by_study(runs, source.memory) if study.id == identifier), None)
@@ -130,7 +128,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 
 
 def study_page(study: StudyRuns, team: str = "") -> StudyPage:
-    """Return a study for a page; files that are missing or half-written leave gaps, never an error."""
+    """Return a study for a page; files that are missing or half-written leave gaps and raise no error."""
     order = {run.id: (settings_text(run.settings), run.processes) for run in study.runs}
     rows = sorted((run_row(run) for run in study.runs), key=lambda row: (order[row.id], row.created or 0.0, row.id))
     foremost = {run.id for run in best_series(study).runs}
@@ -151,13 +149,13 @@ def study_page(study: StudyRuns, team: str = "") -> StudyPage:
 
 
 def _why(run: RunEntry) -> str:
-    """Return why a run failed: what was found, in the current language, else the state's reason as it was recorded."""
+    """Return why a run failed: its cause in the current language, else the recorded reason of its state."""
     diagnosis = run.told_in(language())
     return line(diagnosis.message if diagnosis else run.reason, 300)
 
 
 def run_row(run: RunEntry) -> RunRow:
-    """Return a run as one line of a table."""
+    """Return a run as one row of a table."""
     return RunRow(
         key=run_key(run),
         id=run.id,
@@ -186,9 +184,8 @@ def study_figures(
 ) -> list[Figure]:
     """Return speed-up and efficiency over processes, log2, with ideal, the 75 % line and repeats as points.
 
-    `others`: (name, results) of studies from the same base that are drawn beside it, quietly. Several series have a
-    colour each. Nothing when no point has a speed-up. `prefix` keeps the names of these pictures apart from others in
-    the page.
+    `others`: (name, results) of studies from the same base, drawn in a muted style. Several series have a colour each.
+    Empty if no point has a speed-up. `prefix` makes the names of these pictures unique in the page.
     """
     if not any(point["speedup"] is not None for point in points_of(results)):
         return []
@@ -196,7 +193,7 @@ def study_figures(
         spec = plot_spec(results, title="")
         return [_series_figure(spec, results, name, prefix) for name in PANELS]
     points = [point for entry in (results, *(entry for _, entry in others)) for point in entry["points"]]
-    # The axes have room for all studies, the points are those of the one.
+    # The axes have room for all studies, the points are those of this one.
     spec = plot_spec({**results, "points": points, "series": []}, title="")
     own = plot_spec(results, title="")["datasets"]
     spec["datasets"].update({name: own[name] for name in ("points", "repeats", "doubted", "failed")})
@@ -210,7 +207,7 @@ def study_figures(
 
 
 def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: str, prefix: str) -> Figure:
-    """Return one picture of several series, each with a colour and a column of its own."""
+    """Return one picture of several series, each with its own colour and column."""
     chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
     chart.pop("title", None)
     _lighten(chart, name)
@@ -272,7 +269,7 @@ def _figure(
 
 
 def _lighten(chart: dict[str, Any], name: str) -> None:
-    """Take out of a chart what it does not draw: it lies in the page beside its drawing."""
+    """Remove the data of a chart that it does not draw, because the page contains it beside its drawing."""
     unused = set(PANELS) - {name}
     chart["datasets"] = {
         dataset: [{key: _rounded(value) for key, value in row.items() if key not in unused} for row in rows]
@@ -292,6 +289,6 @@ def _text(point: Mapping[str, Any], name: str) -> str:
 
 
 def _singles(spec: Mapping[str, Any], processes: int, name: str) -> str:
-    """Return what single repeats of a point reached, – where there is one run alone."""
+    """Return the values of single repeats of a point; – if there is only one run."""
     points = [point for point in spec["datasets"]["repeats"] if point["processes"] == processes]
     return ", ".join(_text(point, name) for point in points) or "–"

@@ -1,4 +1,4 @@
-"""A closed survey as a page: how many answered, what each item came to, by group where allowed, and free answers."""
+"""The page of a closed survey: participation, the result of each item, by group if allowed, and free answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from hackathon.config.survey import Question
 
 TAGS = ("thanks", "request", "difficulty")
-"""Tags of a questionnaire that has none of its own, in the order of a page."""
+"""Tags of a questionnaire without its own, in the order of a page."""
 LONGEST = 2000
-"""Letters of a free answer's sentence that are shown."""
+"""Characters of a free answer's sentence that are displayed."""
 
 
 @dataclass(frozen=True)
 class GroupView:
-    """The respondents who gave one answer."""
+    """The respondents with one answer."""
 
     label: str
     n: int
@@ -32,7 +32,7 @@ class GroupView:
 
 @dataclass(frozen=True)
 class BreakdownView:
-    """Results told apart by one question."""
+    """Results by the answers to one question."""
 
     title: str
     groups: tuple[GroupView, ...]
@@ -66,7 +66,7 @@ class SurveyView:
     invited: int | None
     audience: str
     smallest: int
-    """No group of fewer respondents is told apart."""
+    """The least size of a group in a breakdown."""
     ratings: tuple[ItemView, ...]
     others: tuple[ItemView, ...]
     """choice, choices, number."""
@@ -77,7 +77,10 @@ class SurveyView:
 
     @property
     def rate(self) -> float | None:
-        """Who answered of those who were asked, 0…1; None where it is not known how many were asked, or fewer were."""
+        """Share of the invited who answered, 0…1.
+
+        None if the number of invited is unknown, or smaller than that of answers.
+        """
         return self.n / self.invited if self.invited and self.n <= self.invited else None
 
     @property
@@ -87,7 +90,7 @@ class SurveyView:
 
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
-    """Return the values of a survey's page; None on the dashboard, and of one that is not published."""
+    """Return the values of a survey's page; None on the dashboard, and for an unpublished survey."""
     if source.live:
         return None
     all_of_them = published(source)
@@ -103,7 +106,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 def survey_view(summary: SurveySummary, more: Sequence[tuple[str, str]] = ()) -> SurveyView:
     """Return a summary for a page or a report, in the current language, every text cleaned.
 
-    Free answers are in it only when somebody has reviewed them; what suppression leaves out is not.
+    It includes free answers only after their review, and no suppressed results.
     """
     items = [_item(item) for item in summary.items]
     order = [*summary.survey.tags, *TAGS]
@@ -125,7 +128,7 @@ def survey_view(summary: SurveySummary, more: Sequence[tuple[str, str]] = ()) ->
 
 
 def survey_figures(summary: SurveySummary, prefix: str = "survey") -> list[Figure]:
-    """Return the picture of a survey's rating items, not drawn yet; nothing where none may be shown."""
+    """Return the picture of a survey's rating items, not drawn yet; empty if none may be published."""
     from hackathon.survey.chart import chart
 
     picture = chart(summary, language())
@@ -171,7 +174,7 @@ def _shares(item: ItemSummary) -> tuple[ShareView, ...]:
         return ()
     shares = [("on_target", item.on_target)] if item.question.target == "middle" else []
     shares += [("top", item.top), ("bottom", item.bottom)]
-    single = item.question.levels < 4  # then the highest and the lowest level stand alone
+    single = item.question.levels < 4  # then the highest and the lowest level are single
     return tuple(
         _share(f"{name}_one" if single and name != "on_target" else name, share)
         for name, share in shares
@@ -184,7 +187,7 @@ def _share(name: str, share: Share) -> ShareView:
 
 
 def _direction(item: ItemSummary) -> str:
-    """Return where those who are not on the middle are, in the words of the item's ends."""
+    """Return on which side those off the middle are, in the words of the item's ends."""
     question = item.question
     if question.target != "middle" or not item.shown or not item.n or not (item.too_low or item.too_high):
         return ""
@@ -211,7 +214,7 @@ def _breakdown(breakdown: Breakdown) -> BreakdownView:
 
 
 def _texts(answers: FreeText, tags: Sequence[str]) -> TextsView:
-    """Return sentences by tag; one with several tags stands with the first, those without a tag come last."""
+    """Return sentences by tag; one with several tags is listed with the first, those without a tag come last."""
     by_tag: dict[str, list[str]] = {}
     for sentence in answers.sentences:
         by_tag.setdefault(sentence.tags[0] if sentence.tags else "", []).append(line(sentence.text, LONGEST))

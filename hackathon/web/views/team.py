@@ -1,4 +1,4 @@
-"""One team: its problem, model and data, how its training scales, what it changed, and all its runs."""
+"""The page of one team: its problem, model and data, its scaling, its changes, and its runs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,38 +40,38 @@ from hackathon.web.views.teams import TeamRow, team_row
 from hackathon.web.views.tuning import is_tuned
 
 RUNS = 100
-"""Runs that the table shows, the newest ones."""
+"""Rows of the table of runs, the newest ones."""
 STUDIES = 30
-"""Studies that the page lists, the newest ones."""
+"""Studies on the page, the newest ones."""
 CURVES = 4
-"""Studies whose curves lie in one picture."""
+"""Studies with curves in one picture."""
 PARAMETERS = 40
-"""Parameters of the program that a page lists at most."""
+"""The most parameters of the program on a page."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """What a team trains, as its newest successful run tells, or its newest one where none succeeded."""
+    """A team's training, by its newest successful run, or its newest one if none succeeded."""
 
     name: str
     good: bool = True
-    """Whether the run that tells it succeeded."""
+    """Whether that run succeeded."""
     main: bool = False
-    """Whether that is the leading run of the main study."""
+    """Whether that is the best run of the main study."""
     title: str = ""
-    """Of its recipe, in the current language."""
+    """The title of its recipe, in the current language."""
     framework: str = ""
     launcher: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
     data: tuple[tuple[str, str], ...] = ()
-    """(name, where it comes from)."""
+    """(name, source)."""
     run: str = ""
-    """The id of the run that tells it."""
+    """The id of that run."""
 
 
 @dataclass(frozen=True)
 class StudyRow:
-    """One study as the table shows it."""
+    """One study as a row of a table."""
 
     key: str
     name: str
@@ -80,28 +80,26 @@ class StudyRow:
     """Whether its points are trials of `hackathon tune`."""
     created: float | None
     processes: int
-    """Of its largest point with a speed-up; 0 without one."""
+    """Process count of its largest point with a speed-up; 0 without one."""
     speedup: float | None
     efficiency: float | None
     doubted: str
-    """The mark of the doubts about that point; empty without any."""
+    """The mark of the doubts about that point; empty without doubts."""
     good: int
     runs: int
 
 
 @dataclass(frozen=True)
 class TeamPage:
-    """One team as a page shows it."""
-
     name: str
     title: str
-    """Its problem."""
+    """The title of its problem."""
     row: TeamRow
     members: int = 0
     kinds: tuple[tuple[str, int], ...] = ()
     """(kind, count) of members."""
     people: tuple[str, ...] = ()
-    """Names of members; empty where nobody may be named."""
+    """Names of members; empty if no names may be published."""
     tutors: int = 0
     tutor_names: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -111,18 +109,18 @@ class TeamPage:
     studies: tuple[StudyRow, ...] = ()
     more_studies: int = 0
     curves: tuple[str, ...] = ()
-    """Names of the studies in the picture, the one that stands out first."""
+    """Names of the studies in the picture, the highlighted one first."""
     speedups: tuple[SpeedupRow, ...] = ()
     change: BeforeAfter | None = None
     runs: tuple[RunRow, ...] = ()
     more_runs: int = 0
     again: RunRow | None = None
-    """The best run, to run it again; None where none succeeded."""
+    """The best run, to be repeated; None if none succeeded."""
     live: bool = False
 
 
 def values(source: Catalog, key: str) -> dict[str, Any] | None:
-    """Return the values of a team's page; None for a team that is not there."""
+    """Return the values of a team's page; None for an unknown team."""
     team = next((team for team in by_team(source) if team.name == key), None)
     if team is None:
         return None
@@ -143,7 +141,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 def team_page(
     reached: TeamOutcome, source: Catalog, studies: Sequence[StudyRuns], curves: Sequence[str] = ()
 ) -> TeamPage:
-    """Return a team for a page; files that are missing or half-written leave gaps, never an error."""
+    """Return a team for a page; files that are missing or half-written leave gaps and raise no error."""
     team, leading = reached.team, reached.main.run if reached.main is not None else None
     compared = change(team.work, studies, leading)
     best = compared.after.run if compared else ""
@@ -173,7 +171,7 @@ def team_page(
 
 
 def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
-    """Return tutors, and names where they may be told: to tutors, and on the site when the event says so."""
+    """Return tutors, and names if the viewer may see them: for tutors, and on the site if the event publishes them."""
     if team.team is None:
         return {}
     fields: dict[str, Any] = {"tutors": len(team.team.tutors)}
@@ -190,9 +188,9 @@ def _people(team: TeamRuns, source: Catalog) -> dict[str, Any]:
 
 
 def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyRuns]:
-    """Return the series of studies for one picture: the main one, then newer ones that compare with it.
+    """Return the series of studies for one picture: the main one, then newer comparable ones.
 
-    These are of the same project, cluster, mode and unit and begin with as many processes.
+    These are of the same project, cluster, mode and unit and begin with the same process count.
     """
     series = [part for study in studies for part in by_settings(study)]
     if main is None:
@@ -227,7 +225,7 @@ def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
 
 
 def _own_title(team: TeamRuns) -> str:
-    """Return the title that one of the projects gives itself, empty without one."""
+    """Return the title in the file of one of the projects; empty without one."""
     from hackathon.config.load import PROJECT_FILE, load_project
 
     for folder in team.projects:
@@ -243,7 +241,7 @@ def _own_title(team: TeamRuns) -> str:
 
 
 def _program(team: TeamRuns, source: Catalog, leading: RunEntry | None) -> Program | None:
-    """Return what the main study trained; without one the newest successful run, or the newest one of all."""
+    """Return the training of the main study; without one that of the newest successful run, or of the newest run."""
     newest = next((run for run in team.work if run.state == SUCCEEDED), next(iter(team.work), None))
     run = leading or newest
     if run is None:
@@ -279,7 +277,7 @@ def _recipe_title(recipe: str, run: RunEntry, source: Catalog) -> str:
 
 
 def _data(entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a data set's name and its address: without what may be secret in it (user, password, query)."""
+    """Return a data set's name and its address, without possible secrets (user, password, query)."""
     try:
         address = urlsplit(str(entry.get("url") or ""))
         host = address.hostname or ""

@@ -1,4 +1,4 @@
-"""All teams at a glance: the state of their runs, what they reached, what went wrong last, what they used."""
+"""The page of all teams: the states of their runs, results, last failure, and use."""
 
 import math
 from collections import Counter
@@ -17,23 +17,23 @@ from hackathon.usage.usage import Amount, Ledger, Sum
 from hackathon.web.page.sanitize import line
 
 OPEN = ("RUNNING", "ENDING", "QUEUED", "HELD", "UNCERTAIN")
-"""States of runs that are, or may be, with the scheduler, in the order in which they are shown."""
+"""States of runs that the scheduler has, or may have, in the order of display."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """What runs used on one cluster, with those that go on until now."""
+    """The use of one cluster; unfinished runs count until now."""
 
     cluster: str
     node_hours: Amount
     gpu_hours: Amount | None = None
-    """None where no run had a GPU and none are given."""
+    """None if no run had a GPU and there is no budget for GPUs."""
     tokens: Amount | None = None
-    """None where the cluster's profile has no rate and no budget is given."""
+    """None if the cluster's profile has no rate and there is no budget of tokens."""
 
     @property
     def amounts(self) -> tuple[Amount, ...]:
-        """All amounts, the one that is shown first: of those that a budget limits, else GPU-hours before node-hours."""
+        """All amounts, the displayed one first: one with a budget, else GPU-hours before node-hours."""
         amounts = [amount for amount in (self.gpu_hours, self.node_hours, self.tokens) if amount is not None]
         return tuple(sorted(amounts, key=lambda amount: amount.budget is None))
 
@@ -51,34 +51,34 @@ class TeamFailure:
 
 @dataclass(frozen=True)
 class TeamRow:
-    """One team as the table shows it."""
+    """One team as a row of the table."""
 
     name: str
-    """The key of its page, as it is."""
+    """The key of its page, unmodified."""
     shown: str = ""
-    """The name to show."""
+    """The display name."""
     title: str = ""
     runs: int = 0
-    """Runs that count, as `hackathon.index.outcomes` has it."""
+    """Runs that count, by the rules of `hackathon.index.outcomes`."""
     succeeded: int = 0
     failed: int = 0
     apart: int = 0
-    """Runs on laptops, which no sum counts."""
+    """Runs on laptops, which are in no sum."""
     open: tuple[tuple[str, int], ...] = ()
-    """(state, count) of runs that are with the scheduler."""
+    """(state, count) of runs that the scheduler has."""
     best: MainStudy | None = None
-    """The point that leads of its main study."""
+    """The best point of its main study."""
     others: tuple[MainStudy, ...] = ()
     """The main studies of its other projects."""
     gpu_percent: float | None = None
-    """Mean over the GPUs of runs that go on; of the newest run that tells it where none goes on."""
+    """Mean over the GPUs of unfinished runs; without them that of the newest run with a value."""
     trouble: TeamFailure | None = None
     use: tuple[Use, ...] = ()
-    """By cluster, the one that was used most first."""
+    """By cluster, the largest use first."""
     last: float | None = None
-    """When something happened last."""
+    """Time of its last activity."""
     quiet: str = ""
-    """How long ago that was: `4 min`; empty where nothing ever happened."""
+    """Time since then: `4 min`; empty without any activity."""
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,19 @@ class TeamsView:
 
     rows: tuple[TeamRow, ...]
     use: tuple[Use, ...]
-    """Of the event's teams together, by cluster, against the budgets of all of them; of all projects outside one."""
+    """The use by the event's teams together, by cluster, with the sum of their budgets.
+
+    Outside an event by all projects.
+    """
     best: MainStudy | None
-    """The largest speed-up of the main studies on the event's machines; of those without doubts where there is one."""
+    """The largest speed-up of the main studies on the event's machines, if possible one without doubts."""
     best_team: str
     count: EventCount
     live: bool
 
     @property
     def running(self) -> int:
-        """Runs that go on."""
+        """Number of unfinished runs."""
         return sum(count for row in self.rows for state, count in row.open if state in ("RUNNING", "ENDING"))
 
 
@@ -108,7 +111,7 @@ def values(source: Catalog, key: str) -> dict[str, Any] | None:
 
 
 def teams_view(source: Catalog, reached: Sequence[TeamOutcome]) -> TeamsView:
-    """Return the table of all teams, which reached what is given."""
+    """Return the table of all teams with the given outcomes."""
     ledger, away = Ledger(source), laptops(source)
     rows = {outcome.team.name: team_row(outcome, source, ledger) for outcome in reached}
     summed = [rows[outcome.team.name] for outcome in of_event(reached)]
@@ -124,7 +127,7 @@ def teams_view(source: Catalog, reached: Sequence[TeamOutcome]) -> TeamsView:
 
 
 def team_row(outcome: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
-    """Return a team's line: from what the index holds alone."""
+    """Return a team's row, from the index only."""
     team = outcome.team
     states = Counter(run.state for run in team.runs)
     last = last_activity(team.runs)
@@ -148,7 +151,7 @@ def team_row(outcome: TeamOutcome, source: Catalog, ledger: Ledger) -> TeamRow:
 
 
 def gpu_percent(runs: Sequence[RunEntry]) -> float | None:
-    """Return the mean utilisation over the GPUs of runs that go on, else the newest run's that tells it, 0…100."""
+    """Return the mean utilisation over the GPUs of unfinished runs, else that of the newest run with a value, 0…100."""
     measured = [run for run in runs if run.gpu_percent is not None]
     going = [run for run in measured if run.state in ("RUNNING", "ENDING")]
     if not going:
@@ -168,13 +171,13 @@ def newest_trouble(runs: Iterable[RunEntry]) -> TeamFailure | None:
 
 
 def last_activity(runs: Iterable[RunEntry]) -> float | None:
-    """Return when a run of these was made, started, ended or wrote something last."""
+    """Return the last time at which one of the runs was created, started, ended or wrote output."""
     moments = (run.progress or run.ended or run.started or run.submitted or run.created for run in runs)
     return max((moment for moment in moments if moment is not None), default=None)
 
 
 def used(team: TeamRuns, ledger: Ledger) -> tuple[Use, ...]:
-    """Return what a team's runs used by cluster, the one that was used most first; a silent one's budgets too."""
+    """Return a team's use by cluster, the largest first; includes the budgets of a team without runs."""
     uses = [_use(entry) for entry in ledger.of((*team.runs, *team.unseen)).of_team(team.name)]
     return tuple(sorted(uses, key=lambda use: (-use.node_hours.used, use.cluster)))
 
@@ -201,7 +204,7 @@ def _together(uses: Iterable[Use]) -> tuple[Use, ...]:
 
 
 def total(amounts: Iterable[Amount | None]) -> Amount | None:
-    """Return the sum of amounts of one kind and of their budgets; None of nothing."""
+    """Return the sum of amounts of one kind and of their budgets; None without amounts."""
     parts = [amount for amount in amounts if amount is not None]
     if not parts:
         return None

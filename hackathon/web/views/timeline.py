@@ -1,4 +1,4 @@
-"""What happened to a run, in the order of time: facts of the toolkit, events of the job and of its ranks."""
+"""The history of a run in order of time: the toolkit's records, and events of the job and of its ranks."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,31 +17,31 @@ RANKS = 256
 BYTES = 1 << 20
 """Bytes at the end of one file of events that are read."""
 SHOWN = 120
-"""Moments that are shown: the first and the last half of them."""
+"""Entries that are displayed: the first and the last half of them."""
 NEAR = 60.0
-"""Seconds between the same events of several ranks that are one moment."""
+"""Seconds within which equal events of several ranks are one entry."""
 SKEW = 5.0
-"""Seconds by which an event may lie before what it follows; more is a clock that is wrong."""
+"""Seconds by which an event may precede its cause; a larger difference means a wrong clock."""
 _FACTS = ("created", "after", "submitted", "refused", "recovered", "adopted", "cancelled")
 
 
 @dataclass(frozen=True)
 class TimelineEvent:
-    """One thing that happened, perhaps to several ranks."""
+    """One event, perhaps of several ranks."""
 
     time: float
     kind: str
-    """The event's name, as it was written."""
+    """The event's name in its file."""
     words: str
-    """What it is called."""
+    """Its label."""
     text: str = ""
-    """What it says: an exit code, a path, a warning."""
+    """Its details: an exit code, a path, a warning."""
     who: str = ""
     """`rank 3`, `ranks 0-7`; empty for the job."""
     host: str = ""
-    """Where, when it was one host."""
+    """Its host, if there is only one."""
     bad: bool = False
-    """It tells of something that went wrong."""
+    """Whether it reports a problem."""
 
     @property
     def day(self) -> str:
@@ -50,23 +50,23 @@ class TimelineEvent:
 
     @property
     def clock(self) -> str:
-        """When on that day, as `10:15:30`."""
+        """The time of day, as `10:15:30`."""
         return format_moment(self.time, "%H:%M:%S")
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """All that happened."""
+    """The history of a run."""
 
     moments: tuple[TimelineEvent, ...]
     left: int = 0
-    """Moments in the middle that are not shown."""
+    """Entries in the middle that are not displayed."""
     skewed: bool = False
-    """Clocks of its hosts differ: something is dated before what it followed."""
+    """Whether clocks of its hosts differ, because an event is dated before its cause."""
 
 
 def timeline(inside: GuardedFolder) -> Timeline:
-    """Return what happened to a run; files that are not there or torn leave gaps."""
+    """Return the history of a run; files that are missing or incomplete leave gaps."""
     events = [*_facts(inside), *_job(inside)]
     ranks = _ranks(inside)
     skewed = _is_skewed(events, ranks)
@@ -100,7 +100,7 @@ def _job(inside: GuardedFolder) -> Iterator[TimelineEvent]:
 
 
 def _ranks(inside: GuardedFolder) -> list[TimelineEvent]:
-    """Return the moments of ranks; the same event of several within NEAR seconds is one."""
+    """Return the entries of ranks; equal events of several within NEAR seconds are one."""
     numbered = sorted(
         (int(digits), name)
         for name in inside.names("events")
@@ -168,7 +168,7 @@ def _words(key: str, plain: str = "") -> str:
 
 
 def _is_skewed(first: Sequence[TimelineEvent], ranks: Sequence[TimelineEvent]) -> bool:
-    """Return whether ranks began before their job, or the job before it was submitted."""
+    """Return whether ranks started before their job, or the job before it was submitted."""
     begun = {event.kind: event.time for event in reversed(first)}
     submitted = begun.get("submitted", -math.inf)
     started = begun.get("started", -math.inf)

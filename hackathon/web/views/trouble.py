@@ -1,4 +1,4 @@
-"""Whether a run needs somebody, and the sentences that say why, since when and what to do."""
+"""Decide whether a run needs attention, and write the sentences with reason, time and remedy."""
 
 from collections.abc import Callable
 
@@ -21,37 +21,37 @@ from hackathon.text.units import format_age, format_moment
 from hackathon.web.views.board import line
 
 KINDS = ("asked", "failed", "waits", "stands", "idle", "memory", "lost", "warned")
-"""Why somebody needs help, the most urgent first."""
+"""Reasons for attention, most urgent first."""
 RECENT = 24 * 3600.0
-"""Seconds after its end in which a run still calls for help."""
+"""Seconds after its end in which a run still needs attention."""
 LONG_WAIT, LONG_HOLD = 15 * 60.0, 5 * 60.0
-"""Seconds in the queue, or held, that are longer than a hackathon has."""
+"""Seconds in the queue, or held, that are too long for a hackathon."""
 STANDS, INTERVALS = 5 * 60.0, 20
-"""A run without a new line for so many seconds and so many of its intervals makes no progress."""
+"""A run makes no progress without a new line for so many seconds and so many of its intervals."""
 SETTLED = 3 * 60.0
-"""Seconds after which a run should be at work."""
+"""Seconds after which a run should be working."""
 IDLE, FULL = 20.0, 95.0
-"""Percent of use below which a device idles, of memory above which it has too little."""
+"""Percent of utilisation below which a device is idle, of memory above which it is nearly full."""
 LAST_MINUTES = 3 * 60.0
 """Seconds before the walltime in which warnings are about its end."""
 SILENT = 3600.0
-"""Seconds after its end in which a success that is not what it seems is worth a look."""
+"""Seconds after its end in which a success with silent errors is displayed."""
 SUBMITTING = 60.0
 """Seconds that a submission may take before it is uncertain."""
 
 Says = tuple[str, str]
-"""What is the matter, and what to do."""
+"""The problem, and the remedy."""
 
 
 def moment(run: RunEntry) -> float:
-    """Return when something last became of a run; 0 when nobody knows."""
+    """Return the time of a run's last change of state; 0 if unknown."""
     return run.ended or run.started or run.submitted or run.created or 0.0
 
 
 def kind_of(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
-    """Return why a run needs somebody, as one of KINDS; empty when it does not.
+    """Return why a run needs attention, as one of KINDS; empty if it does not.
 
-    `cores` returns the cores of a node of its cluster, None when they are not known; asked only for runs without GPUs.
+    `cores` returns the cores of a node of its cluster, None if unknown; called only for runs without GPUs.
     """
     if run.state in (QUEUED, HELD):
         return "waits" if _stuck(run, now) else ""
@@ -70,7 +70,7 @@ def _stuck(run: RunEntry, now: float) -> bool:
     if run.cause == "never_runs":
         return True
     if run.state == HELD and run.parent:
-        return False  # it waits for the segment or the preflight before it
+        return False  # it waits for the preceding segment or the preflight
     since = run.submitted or run.created
     return since is not None and now - since > (LONG_HOLD if run.state == HELD else LONG_WAIT)
 
@@ -89,7 +89,7 @@ def _running(run: RunEntry, now: float, cores: Callable[[], int | None]) -> str:
 
 
 def _warns(run: RunEntry, seconds: float | None) -> bool:
-    """Return whether there are warnings that are not about the walltime's end."""
+    """Return whether there are warnings other than about the walltime's end."""
     ends = bool(run.walltime) and (seconds or 0.0) > run.walltime - LAST_MINUTES
     return bool(run.warnings) and not ends
 
@@ -100,12 +100,12 @@ def _idles(run: RunEntry, cores: Callable[[], int | None]) -> bool:
     if run.cpu_percent is None:
         return False
     room = cores()
-    # a process uses one core at least: two processes on 36 cores are at work with 6 %
+    # a process uses at least one core: two processes on 36 cores are working at 6 %
     return bool(room) and run.cpu_percent < IDLE * min(1.0, run.processes / ((room or 1) * max(1, run.nodes)))
 
 
 def since(kind: str, run: RunEntry) -> float | None:
-    """Return when a run's trouble began; for a run that idles when the run began. None is not known."""
+    """Return when a run's trouble began; for an idle run its start. None is unknown."""
     if kind == "waits":
         return run.submitted or run.created
     if kind == "stands":
@@ -114,7 +114,7 @@ def since(kind: str, run: RunEntry) -> float | None:
 
 
 def says(kind: str, run: RunEntry, now: float) -> Says:
-    """Return the sentences of a kind of trouble, for a run of which no diagnosis says more."""
+    """Return the sentences for a kind of trouble, for a run without a better diagnosis."""
     return _SAYS[kind](run, now)
 
 
@@ -169,11 +169,11 @@ _SAYS: dict[str, Callable[[RunEntry, float], Says]] = {
     "warned": _says_warned,
     "lost": _says_lost,
 }
-"""Kind → its sentences, for a run of which no diagnosis says more."""
+"""Kind → its sentences, for a run without a better diagnosis."""
 
 
 def clock(now: float, since: float | None) -> str:
-    """Return a moment as a clock shows it, with its date when that is not today's; – when it is not known."""
+    """Return a time of day, with its date if that is not today's; – if unknown."""
     if since is None:
         return "–"
     today = format_moment(since, "%Y-%m-%d") == format_moment(now, "%Y-%m-%d")
@@ -181,5 +181,5 @@ def clock(now: float, since: float | None) -> str:
 
 
 def age(now: float, since: float | None) -> str:
-    """Return how long ago a moment was, as one short number; – when it is not known."""
+    """Return the time since a moment as one short number; – if unknown."""
     return format_age(max(0.0, now - since)) if since is not None else "–"

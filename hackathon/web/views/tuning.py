@@ -1,4 +1,4 @@
-"""What the page of a tuning study shows: its trials, their curves, and their configurations as parallel coordinates."""
+"""The part of a tuning study's page: its trials, their curves, and their configurations as parallel coordinates."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,17 +31,17 @@ from hackathon.web.page.figures import Figure
 from hackathon.web.page.sanitize import line
 
 MOST = 200
-"""Trials of one study that a page reads."""
+"""The most trials of one study that a page reads."""
 CURVES, POINTS = 60, 120
-"""Curves that are drawn, and points of each."""
+"""The most curves, and points of each."""
 AXES = 7
 """Dimensions that are drawn; the table has all."""
 WIDTH = 440
-"""Of both pictures, as the templates have it."""
+"""The width of both pictures, the same as in the templates."""
 KEPT = 64
-"""Studies whose ended trials are remembered."""
+"""Studies whose ended trials are cached."""
 LARGEST = 1e100
-"""Values beyond are no measurements."""
+"""Values beyond are not measurements."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class TuningView:
     head: tuple[str, ...]
     rows: tuple[TrialRow, ...]
     lines: tuple[str, ...]
-    """The best trial, what algorithms came to, and what it took."""
+    """The best trial, the comparison of algorithms, and the cost."""
     figures: tuple[Figure, ...]
     more: int = 0
     """Trials that the page does not show."""
@@ -79,9 +79,9 @@ def is_tuned(study: StudyRuns, memory: Memory) -> bool:
 
 
 def tuning_view(study: StudyRuns, memory: Memory) -> TuningView | None:
-    """Return what a page shows of a tuning study; None for another kind, and for one whose files cannot be read.
+    """Return a tuning study for a page; None for another kind, and if its files cannot be read.
 
-    Runs are those of the index: a trial whose run is not in it is not looked for.
+    Runs are those of the index; a trial's run outside the index is not searched for.
     """
     if not is_tuned(study, memory):
         return None
@@ -104,7 +104,7 @@ def _trials(study: StudyRuns, memory: Memory) -> tuple[TuningPlan, list[Trial]]:
     plan = plan_of(folder)
     states = status([RunDirectory(folder.runs_folder / run.id) for run in runs], ask=False, write=False)
     ids = {run.id for run in runs}
-    candidates = trials_of(folder, plan, states, None)  # profiles of teams are not read for a page: nothing has a price
+    candidates = trials_of(folder, plan, states, None)  # a page does not read profiles of teams, so nothing has a price
     trials = [trial for trial in candidates if trial.run is None or trial.run.id in ids]
     memory.keep("trials", study.key, (mark, (plan, trials)), KEPT)
     return plan, trials
@@ -118,7 +118,7 @@ def view_of(plan: TuningPlan, trials: Sequence[Trial], keys: Mapping[str, str], 
     trial_rows = []
     for cells in rows:
         trial = numbered[cells[0]]
-        # why a job failed may name hosts and people: its run's page tells, with what is masked there
+        # the reason of a failure may contain hosts and people; the run's page shows it masked
         cells[1 + len(plan.space)] = (
             message("tune.state_failed") if trial.progress.state == FAILED else state_text(trial)
         )
@@ -146,7 +146,7 @@ def _groups(trials: Iterable[Trial], first: Trial | None) -> Mapping[str, list[T
 
 
 def curves(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
-    """Return the picture of the trials' learning curves; None when none has two values."""
+    """Return the picture of the trials' learning curves; None if none has two values."""
     first = best(trials, plan)
     usable = {
         trial.number: [(x, y) for x, y in trial.progress.curve if math.isfinite(x) and abs(y) < LARGEST]
@@ -266,7 +266,7 @@ def coordinates(plan: TuningPlan, trials: Sequence[Trial]) -> Figure | None:
 
 
 def place(axis: Dimension, value: object) -> float | None:
-    """Return where a value lies on its axis, 0 at the bottom and 1 at the top; None for one that is not on it."""
+    """Return the position of a value on its axis, 0 at the bottom and 1 at the top; None for one outside it."""
     if axis.kind == CHOICE:
         indices = [
             number for number, choice in enumerate(axis.choices) if choice == value and type(choice) is type(value)
@@ -287,7 +287,7 @@ def place(axis: Dimension, value: object) -> float | None:
 
 
 def ticks(axis: Dimension) -> list[tuple[str, float]]:
-    """Return the texts at an axis and where they stand: all choices up to eight, else both ends."""
+    """Return the labels of an axis and their positions: all choices up to eight, else both ends."""
     if axis.kind == CHOICE:
         values = axis.choices if len(axis.choices) <= 8 else (axis.choices[0], axis.choices[-1])
         return [(value_text(choice), at) for choice in values if (at := place(axis, choice)) is not None]

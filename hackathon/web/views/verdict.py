@@ -1,4 +1,4 @@
-"""What is wrong with a run, as its page tells it: from the index, from what its owner's toolkit kept, or looked at."""
+"""The problems of a run for its page: from the index, from its owner's stored diagnosis, or from a new one."""
 
 import re
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from hackathon.diagnosis.findings import Finding
 
 MOST, MOST_FILES = 16 << 20, 500
-"""Bytes and files of logs that are looked at while a page waits; more than these the index looks at."""
+"""Bytes and files of logs that are diagnosed while a page waits; the index diagnoses larger ones."""
 KEPT = 200
-"""Diagnoses that are held."""
+"""Diagnoses that are cached."""
 _IN_LOG = re.compile(r"logs/([a-z0-9-]+\.log):(\d{1,11})(?!\d)")
 OTHERS = 6
-"""Findings beside the cause that a page shows."""
+"""Findings besides the cause that a page shows."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """One thing that is wrong, or looks so."""
+    """One problem, or a likely one."""
 
     level: str
-    """`root`: the cause; `likely`, `consequence`, `silent` …: as a diagnosis names it."""
+    """`root`: the cause; `likely`, `consequence`, `silent` …: as in a diagnosis."""
     part: str
-    """What the part is called; empty when it is not known."""
+    """The part's label; empty if it is unknown."""
     message: str
     place: str = ""
     """File and line, ranks, host."""
@@ -43,31 +43,31 @@ class Found:
     """The line that shows it."""
     advice: str = ""
     causes: tuple[tuple[str, str], ...] = ()
-    """(what may be behind it, the command that shows whether it is so)."""
+    """(possible reason, the command that confirms it)."""
     references: tuple[str, ...] = ()
 
     @property
     def log(self) -> tuple[str, str] | None:
-        """The name of the log that the line stands in, and its number; None where it stands in none."""
+        """The name of the log with the line, and the line's number; None if it is in none."""
         match = _IN_LOG.match(self.place)
         return (match[1], match[2]) if match else None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about what is wrong."""
+    """The known problems of a run."""
 
     findings: tuple[Found, ...] = ()
     """The cause first."""
     unknown: tuple[tuple[str, str], ...] = ()
-    """(place, line): worth reading, of a failure that no rule knows."""
+    """(position, line): informative lines of a failure without a rule."""
 
 
 def verdict(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> Verdict:
-    """Return what is wrong with a run, in the current language.
+    """Return the problems of a run, in the current language.
 
-    What its owner's toolkit kept, else what the index has; only a failure of which neither knows a cause is looked at
-    here, where the page is live and the logs are small.
+    They come from the diagnosis that its owner's toolkit stored, else from the index. Only a failure without a cause in
+    either is diagnosed here, if the page is live and the logs are small.
     """
     cause = (summary.told or {}).get(language())
     if summary.state not in (*OPEN, CREATED, SUCCEEDED):
@@ -88,7 +88,7 @@ def verdict(source: Catalog, summary: RunEntry, inside: GuardedFolder) -> Verdic
 
 
 def without_lines(verdict: Verdict) -> Verdict:
-    """Return a verdict without lines of logs, for pages that may not show any."""
+    """Return a verdict without log lines, for pages that may not show any."""
     return Verdict(tuple(replace(finding, evidence="") for finding in verdict.findings))
 
 
@@ -98,7 +98,7 @@ def _small(inside: GuardedFolder) -> bool:
 
 
 def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: GuardedFolder) -> "Diagnosis | None":
-    """Return the diagnosis of a run that is over, made once for each state of its logs; None when it cannot be."""
+    """Return the diagnosis of an ended run, made once for each state of its logs; None if it cannot be made."""
     from hackathon.diagnosis.examine import diagnose_run
     from hackathon.runs.status import status
 
@@ -106,7 +106,7 @@ def _diagnosis(source: Catalog, summary: RunEntry, run: RunDirectory, inside: Gu
     cached: Diagnosis | None = source.memory.recall("diagnoses", key)
     if cached is not None:
         return cached
-    # not the project's own rules: nothing can end a search that does not end in this thread
+    # without the project's own rules, because nothing can stop an endless search in this thread
     folders = [source.event_folder] if source.event_folder else []
     try:
         state = status([run], ask=False, write=False)[0]
