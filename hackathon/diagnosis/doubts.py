@@ -13,6 +13,7 @@ from hackathon.diagnosis.silent import data, exceptions, numerics, training, wor
 from hackathon.logs.final import Numbers
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files
+from hackathon.logs.recorded import contradicts, work_of_step
 from hackathon.runs.record import RunRecord
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt, RunJudgement
 from hackathon.scaling.table import lower_is_better
@@ -33,6 +34,12 @@ BY_TEXT = {
 """Rule about a program's text → (id, kind) of the doubt."""
 APART = {"": worlds.several_worlds, "launched": worlds.own_launcher, "spawned": worlds.own_ranks}
 """Kind of the doubt `several-worlds` → what shows it."""
+RECORDED = {
+    "no-group": ("no-group", "recorded"),
+    "small-world": ("several-worlds", "recorded"),
+    "no-collective": ("no-group", "silent"),
+}
+"""How the ranks are apart, as their recorders saw → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 """A first value below this share of the others' median is warm-up; of so many values at least; share by which it moves
 a mean."""
@@ -47,19 +54,21 @@ def judge(run: Path, record: RunRecord, numbers: Numbers, meters: MeterFiles | N
     or malformed show nothing. One exception: a rank's log that was longer when the rank ended.
     """
     facts = RunFacts(run, record=record, meters=meters)
+    work = training.samples_per_step(facts) or work_of_step(facts.recordings, record.processes)
     doubts: list[Doubt] = []
     if record.processes > 1:
         doubts += _identical(facts)
-        doubts += _apart(facts)
-        doubts += _by_text(facts, {doubt.id for doubt in doubts})
+        doubts += _recorded(facts) or _apart(facts)
+        doubts += _by_text(facts, {doubt.id for doubt in doubts}, work)
     doubts += _log_cut(facts)
     doubts += _bad_loss(facts)
     doubts += _check_failed(record, numbers)
     doubts += _warm_up(facts, record, numbers)
+    doubts += _contradicted(numbers)
     false = any(SEVERITIES[doubt.id] == FALSE for doubt in doubts)
     if not false and (how := numbers.sure.get(numbers.metric)) in ("unsure", "coarse") and numbers.value is not None:
         doubts.append(Doubt(f"{how}-metric", {"metric": numbers.metric, "processes": str(record.processes)}))
-    return RunJudgement(tuple(doubts), training.samples_per_step(facts))
+    return RunJudgement(tuple(doubts), work)
 
 
 def _identical(facts: RunFacts) -> list[Doubt]:
@@ -93,8 +102,17 @@ def _bad_loss(facts: RunFacts) -> list[Doubt]:
     for hit in numerics.nan_loss(facts, NAN_LOSS):
         return [Doubt("bad-loss", {name: hit.values[name] for name in ("rank", "value")}, "value", _place(hit))]
     for hit in numerics.flat_loss(facts, FLAT_LOSS):
-        return [Doubt("bad-loss", {name: hit.values[name] for name in ("steps", "first", "last")}, "flat", _place(hit))]
+        return [Doubt("flat-loss", {name: hit.values[name] for name in ("steps", "first", "last")}, "", _place(hit))]
     return []
+
+
+def _contradicted(numbers: Numbers) -> list[Doubt]:
+    """The recorder counted another throughput than the program printed."""
+    printed, recorded = numbers.value, numbers.recorded.get(numbers.metric)
+    if not contradicts(numbers.metric, printed, recorded):
+        return []
+    values = {"printed": f"{printed:.4g}", "recorded": f"{recorded:.4g}", "unit": numbers.unit}
+    return [Doubt("metric-contradicted", values)]
 
 
 def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
@@ -108,21 +126,35 @@ def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
     return [Doubt("check-failed", {"metric": check.metric, "value": f"{value:.4g}", "rule": ", ".join(bounds)})]
 
 
+def _recorded(facts: RunFacts) -> list[Doubt]:
+    """The recorders saw that the ranks exchange nothing."""
+    observed = worlds.apart(facts)
+    if observed is None:
+        return []
+    identifier, kind = RECORDED[observed.kind]
+    return [Doubt(identifier, observed.hit.values, kind, _place(observed.hit))]
+
+
 def _apart(facts: RunFacts) -> list[Doubt]:
-    """The ranks do not work together."""
+    """The ranks do not work together, by the program's text; what the recorders saw counts more."""
+    if worlds.meets(facts):
+        return []
     for kind, check in APART.items():
         for hit in check(facts, {}):
             return [Doubt("several-worlds", hit.values, kind, _place(hit))]
     return [Doubt("no-group", hit.values, evidence=_place(hit)) for hit in worlds.no_group(facts, {})]
 
 
-def _by_text(facts: RunFacts, doubted: set[str]) -> list[Doubt]:
-    """The text of the program says that its ranks train each for itself, with the same data, or share one batch."""
+def _by_text(facts: RunFacts, doubted: set[str], work: float | None) -> list[Doubt]:
+    """The text of the program says that its ranks train each for itself, with the same data, or share one batch.
+
+    A batch that is shared is no doubt where the samples of a step are known: then the study is strong scaling.
+    """
     if doubted & {"identical-ranks", "several-worlds", "no-group"}:
         return []
     doubts: dict[str, Doubt] = {}
     for finding in worlds.by_text(facts, tuple(BY_TEXT)):
-        if finding.rule == "divided-batch" and facts.record.mode != "weak":
+        if finding.rule == "divided-batch" and (facts.record.mode != "weak" or work):
             continue
         identifier, kind = BY_TEXT[finding.rule]
         values = {"processes": str(facts.record.processes)}

@@ -11,8 +11,9 @@ from typing import Any
 from hackathon.diagnosis.findings import Evidence
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.recorded import FOLDER as STEPS
+from hackathon.logs.recorded import RankRecording, recordings
 from hackathon.logs.values import number, whole
-from hackathon.profiling.outside import FOLDER as STEPS
 from hackathon.runs import events as written
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
@@ -108,6 +109,11 @@ class RunFacts:
     def steps(self, rank: int) -> Mapping[str, Any]:
         """Return what a rank's recorder wrote of its steps; empty when there is nothing that can be read."""
         return self.run.files.json(_steps_file(rank))
+
+    @cached_property
+    def recordings(self) -> dict[int, RankRecording]:
+        """Rank → what its recorder counted; empty unless all ranks have one that measured steps."""
+        return recordings(self.path, self.record.processes)
 
     def steps_written(self, rank: int) -> float | None:
         """Return when a rank's recorder wrote last; None when it did not."""

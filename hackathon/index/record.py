@@ -104,6 +104,8 @@ class RunEntry:
     """Reasons, from its own records, why its value may be wrong."""
     work: float | None = None
     """Samples per step over all processes; None if unknown."""
+    recorded: tuple[tuple[str, float], ...] = ()
+    """(name, value) of the throughput that its recorders counted; () while it is unfinished."""
     shares: RunShares | None = None
     """The parts of its step time; None if unknown, or if it did not succeed."""
     check_passed: bool | None = None
@@ -191,7 +193,8 @@ class RunEntry:
         values["doubts"] = tuple(Doubt.from_json(doubt) for doubt in values.get("doubts") or ())
         shares = values.get("shares")
         values["shares"] = RunShares.from_fields(shares) if shares is not None else None
-        values["numbers"] = tuple((str(name), float(amount)) for name, amount in values.get("numbers") or ())
+        for name in ("numbers", "recorded"):
+            values[name] = tuple((str(metric), float(amount)) for metric, amount in values.get(name) or ())
         texts_by_language = values.get("told")
         values["told"] = (
             {code: CauseText.from_json(entry) for code, entry in texts_by_language.items()}

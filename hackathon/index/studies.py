@@ -243,7 +243,7 @@ def results_of(study: StudyRuns) -> dict[str, Any]:
     """Return a study's results, as in DESIGN's results JSON, from the data of the index. Not to be modified."""
     runs = tuple(
         (run.id, run.job_id or None, run.processes, run.nodes or 1, run.state, run.reason, None, run.note, run.tags,
-         run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.shares)
+         run.numbers, tuple(run.settings.items()), run.doubts, run.work, run.recorded, run.shares)
         for run in study.runs
     )  # fmt: skip
     return _results(study.id, study.basis, runs, language())
@@ -278,9 +278,15 @@ def _results(study: str, basis: str, runs: tuple[tuple[Any, ...], ...], speaking
     """Return the results; `speaking` is the current language, because doubts are texts."""
     results = [
         replace(
-            RunResult(*values), metrics=dict(numbers), settings=dict(settings), doubts=doubts, work=work, shares=shares
+            RunResult(*values),
+            metrics=dict(numbers),
+            settings=dict(settings),
+            doubts=doubts,
+            work=work,
+            recorded=dict(recorded),
+            shares=shares,
         )
-        for *values, numbers, settings, doubts, work, shares in runs
+        for *values, numbers, settings, doubts, work, recorded, shares in runs
     ]
     return collect.results_of(study, json.loads(basis), results)
 

@@ -10,11 +10,15 @@ from hackathon.jobs.measured import DEFAULT_METRIC
 from hackathon.logs.formats import UNITS
 from hackathon.logs.meter_files import MeterFiles
 from hackathon.logs.metrics import read_metrics
+from hackathon.logs.recorded import contradicts, rates, recordings
 from hackathon.runs.record import RunRecord
 from hackathon.text.units import PER_PROCESS
 
-THROUGHPUTS = ("samples_per_s", "tokens_per_s", "steps_per_s")
+STEPS = "steps_per_s"
+THROUGHPUTS = ("samples_per_s", "tokens_per_s", STEPS)
 """Metrics that tell how fast a training is, the one that is believed first in front."""
+RECORDED = "recorded"
+"""How sure a number is that the recorder counted, because the program prints none."""
 MOST_LOGS = 64 << 20
 """Bytes of a run's logs that are read for its numbers where somebody else waits for them."""
 
@@ -32,7 +36,9 @@ class Numbers:
     unit: str = ""
     """Of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, where that is said (`logs.formats.read_formats`)."""
+    """Metric → how sure it is, where that is said (`logs.formats.read_formats`), or `recorded`."""
+    recorded: Mapping[str, float] = field(default_factory=dict)
+    """Throughput as the recorder counted it, beside what the program printed."""
 
     @property
     def value(self) -> float | None:
@@ -52,7 +58,8 @@ def final_numbers(
 ) -> Numbers:
     """Return the final numbers of a run, or what it told so far when it is not `over`.
 
-    The Meter's lines and the logs are read as `read_metrics` describes. `metric` replaces the request's. `most_bytes`:
+    The Meter's lines and the logs are read as `read_metrics` describes. Where they tell no throughput, the recorder's
+    counts stand in (`logs.recorded`). `metric` replaces the request's. `most_bytes`:
     longer logs are left unread when numbers are looked for in them, and `whole` is False. `meters`: the Meters' files
     where others read them, too. Raises RequestError for a
     metric's pattern that is not a regular expression.
@@ -69,8 +76,18 @@ def final_numbers(
     values = read_metrics(
         run, record.metrics, target, processes=record.processes, torn=over, readable=readable, sure=sure, meters=meters
     )
+    recorded: dict[str, float] = {}
+    if target in THROUGHPUTS and target not in record.metrics:
+        recorded = rates(recordings(run, record.processes), record.processes)
+        missing = {target} if any(name in values for name in THROUGHPUTS) else set(THROUGHPUTS)
+        stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
+        for name, rate in recorded.items():  # what its words leave open is known now
+            if name in values and name != STEPS and not contradicts(name, values[name], rate):
+                sure.pop(name, None)
+        values |= stand_ins
+        sure |= dict.fromkeys(stand_ins, RECORDED)
     chosen = target if metric else throughput(target, record.metrics, values)
-    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure)
+    return Numbers(values, not left_out, chosen, metric_unit(record.metrics, chosen), sure, recorded)
 
 
 def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str]) -> str:

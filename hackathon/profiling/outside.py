@@ -6,6 +6,7 @@ from math import sqrt
 from pathlib import Path
 
 from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.logs.recorded import FOLDER
 from hackathon.profiling.shares import (
     FEW_SAMPLES,
     HOOKED,
@@ -20,8 +21,6 @@ from hackathon.runs.directory import guarded
 from hackathon.text.files import read_json
 from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
 
-FOLDER = "steps"
-"""Folder of a run in which its recorders write."""
 RANKS = 4096
 """Ranks whose files are read."""
 BLOCKS, STEPS, COLLECTIVES = 256, 64, 64

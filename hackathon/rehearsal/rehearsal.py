@@ -17,7 +17,7 @@ from hackathon.runs.record import REHEARSAL_TAG
 from hackathon.runs.source.snapshot import Source
 from hackathon.runs.states import RunStatus
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import text_of
+from hackathon.text.json_fields import count_of, text_of
 
 if TYPE_CHECKING:
     from hackathon.jobs.resolve import Sources
@@ -133,12 +133,15 @@ def _is_measured(run: RunDirectory) -> bool:
 
 
 def steps_of(run: RunDirectory) -> int:
-    """Return how many values of its most frequent metric rank 0, or the lowest rank with output, has printed."""
+    """Return how many values of its most frequent metric rank 0, or the lowest rank with output, has printed.
+
+    For a program that prints none, return the recorded steps.
+    """
     metered = rank_files(run.path / "metrics", ".jsonl")
     if metered:
         lines = run.files.text(f"metrics/{metered[0].name}", STEPS_READ)
         return lines.count("\n")
-    return counted(run)
+    return counted(run) or count_of(run.files.json("steps/rank-0.json").get("steps"))
 
 
 def note_end(run: RunDirectory, why: str) -> None:

@@ -26,10 +26,15 @@ class MetricPlace:
     file: str
     """Relative to the run: `logs/rank-0.log`."""
     line: int
-    """Counted from 1."""
+    """Counted from 1; 0 if no line has it."""
     text: str
     by: str
-    """`meter`, `pattern`, `words`, or the title of a framework's format."""
+    """`meter`, `recorder`, `pattern`, `words`, or the title of a framework's format."""
+
+
+def recorded_place() -> MetricPlace:
+    """Return the place of a metric that the recorder counted: no line of its file has it."""
+    return MetricPlace("steps/rank-0.json", 0, "", "recorder")
 
 
 def places(run: RunDirectory, patterns: Mapping[str, Mapping[str, Any]]) -> dict[str, MetricPlace]:

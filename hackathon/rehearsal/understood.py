@@ -9,11 +9,11 @@ from hackathon.diagnosis.doubts import judge
 from hackathon.diagnosis.facts import RunFacts
 from hackathon.diagnosis.findings import Finding
 from hackathon.diagnosis.silent import training
-from hackathon.logs.final import final_numbers, metric_unit
+from hackathon.logs.final import RECORDED, final_numbers, metric_unit
 from hackathon.logs.values import number
 from hackathon.profiling.meters import shares_of_run
 from hackathon.rehearsal.rehearsal import ended_by_us
-from hackathon.rehearsal.told import MetricPlace, places
+from hackathon.rehearsal.told import MetricPlace, places, recorded_place
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.outputs.record import lines, outputs_of
 from hackathon.runs.states import SUCCEEDED, RunStatus
@@ -22,6 +22,8 @@ from hackathon.text.errors import RequestError
 
 CUT_OFF = frozenset({"check-failed"})
 """Doubts that every run which was ended early raises."""
+OBSERVED = ("by_meter", "by_recorder")
+"""Sources of a batch that was counted while the program ran."""
 FILES = 20
 """The number of written files and folders that are listed."""
 
@@ -106,13 +108,20 @@ def understand(run: RunDirectory, state: RunStatus, cause: Finding | None = None
         numbers, trouble = Numbers(metric=record.metric), error.message
     sources = places(run, record.metrics)
     metrics = tuple(
-        ToldMetric(name, value, metric_unit(record.metrics, name), sources.get(name), numbers.sure.get(name, ""))
+        ToldMetric(
+            name,
+            value,
+            metric_unit(record.metrics, name),
+            recorded_place() if numbers.sure.get(name) == RECORDED else sources.get(name),
+            numbers.sure.get(name, ""),
+        )
         for name, value in numbers.values.items()
     )
     ended = ended_by_us(run, state)
     judged = judge(run.path, record, numbers)
     doubts = tuple(doubt for doubt in judged.doubts if state.state == SUCCEEDED or doubt.id not in CUT_OFF)
-    batch = Quantity(judged.work, "by_meter") if judged.work else _batch(record.parameters, record.processes)
+    observer = "by_meter" if facts.metrics else "by_recorder"
+    batch = Quantity(judged.work, observer) if judged.work else _batch(record.parameters, record.processes)
     return Understood(
         run=run,
         state=state,
@@ -181,18 +190,18 @@ def written(run: RunDirectory) -> tuple[tuple[str, int], ...]:
     return tuple((line.path or "./", line.size) for line in listing[:FILES])
 
 
-def same_work(all_of_them: Sequence[Understood]) -> list[tuple[Understood, Doubt]]:
-    """Return the runs whose batch does not grow with their processes, as weak scaling requires, each with its doubt."""
+def work_doubts(reports: Sequence[Understood]) -> list[tuple[Understood, Doubt]]:
+    """Return the runs whose batch neither grows with their processes nor stays the same, each with its doubt.
+
+    A batch that stays the same is strong scaling, and the results say so.
+    """
     from hackathon.scaling.doubts import work_doubt
 
-    measured = [report for report in all_of_them if report.batch.value and report.batch.about == "by_meter"]
-    if not measured:
-        return []
-    base = measured[0]
+    measured = [report for report in reports if report.batch.value and report.batch.about in OBSERVED]
     doubts = []
     for report in measured[1:]:
-        assert report.batch.value and base.batch.value
-        doubt = work_doubt("weak", report.processes, report.batch.value, base.processes, base.batch.value)
-        if doubt is not None:
+        sizes = (report.processes, report.batch.value or 0.0, measured[0].processes, measured[0].batch.value or 0.0)
+        doubt = work_doubt("weak", *sizes)
+        if doubt is not None and work_doubt("strong", *sizes) is not None:
             doubts.append((report, doubt))
     return doubts

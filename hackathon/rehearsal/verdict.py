@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.programs.scripts.findings import LintReport
-from hackathon.rehearsal.understood import ToldMetric, Understood, same_work
+from hackathon.rehearsal.understood import ToldMetric, Understood, work_doubts
 from hackathon.scaling.doubts import FALSE, SEVERITIES, Doubt
 from hackathon.text.messages import message
 from hackathon.text.units import format_size
@@ -43,7 +43,7 @@ def findings(rehearsals: Sequence[Understood]) -> list[RehearsalFinding]:
     problems: list[RehearsalFinding] = []
     for rehearsal in rehearsals:
         problems += _of_run(rehearsal)
-    problems += [_of_doubt(rehearsal, doubt) for rehearsal, doubt in same_work(rehearsals)]
+    problems += [_of_doubt(rehearsal, doubt) for rehearsal, doubt in work_doubts(rehearsals)]
     once: dict[tuple[str, str, int], RehearsalFinding] = {}
     for finding in problems:
         once.setdefault((finding.rule, finding.path.rpartition("/runs/")[0], 0), finding)

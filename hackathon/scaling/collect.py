@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.jobs.measured import DEFAULT_METRIC, RUN, study_as_measured
 from hackathon.jobs.settings import settings_text
-from hackathon.logs.final import Numbers, final_numbers, metric_unit, throughput
+from hackathon.logs.final import RECORDED, THROUGHPUTS, Numbers, final_numbers, metric_unit, throughput
 from hackathon.profiling.meters import shares_of_run
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RecordedCheck, RunRecord
 from hackathon.scaling.doubts import RunJudgement
+from hackathon.scaling.sources import PRINTED, measured_mode, throughput_source
 from hackathon.scaling.table import OPEN, SUCCEEDED, RunResult, results
 from hackathon.text.errors import RequestError
 from hackathon.text.json_fields import mapping_of, mappings_of, text_of
@@ -54,6 +55,7 @@ def run_result(
         settings=dict(record.study.settings) if record.study else {},
         doubts=judged.doubts if judged else (),
         work=judged.work if judged else None,
+        recorded=numbers.recorded,
         shares=shares_of_run(run, record.processes),
     )
 
@@ -105,17 +107,31 @@ def results_of(
     metrics = {name for run in ordered if run.status == SUCCEEDED for name in run.metrics}
     name = metric or throughput(own, declared, metrics)
     unit = (text_of(record.get("unit")) if name == own else "") or metric_unit(declared, name)
-    measured = [replace(run, value=None if run.status in OPEN else run.metrics.get(name)) for run in ordered]
+    source = PRINTED
+    if metric is None and name in THROUGHPUTS and name not in declared:
+        name, source = throughput_source(name, [run for run in ordered if run.status == SUCCEEDED])
+        unit = unit if name == own else metric_unit(declared, name)
+
+    def value_of(run: RunResult) -> float | None:
+        return (run.recorded if source == RECORDED else run.metrics).get(name)
+
+    measured = [replace(run, value=None if run.status in OPEN else value_of(run)) for run in ordered]
     if baseline is not None:
-        baseline = replace(baseline, value=baseline.metrics.get(name))
-    mode = record.get("mode")
+        baseline = replace(baseline, value=value_of(baseline))
+    asked = record.get("mode")
+    asked = asked if asked in ("weak", "strong") else ""
+    mode = measured_mode(asked, measured)
     table = results(
         study,
-        mode if mode in ("weak", "strong") else "",
+        mode,
         name,
         unit,
         measured,
         baseline=baseline,
         check=RecordedCheck.from_json(request.get("check")),
     )
-    return {**table, "metrics_from": text_of(record.get("metrics_from")) or RUN}
+    table["metrics_from"] = text_of(record.get("metrics_from")) or RUN
+    table["source"] = source
+    if mode != asked:
+        table["mode_asked"] = asked
+    return table

@@ -24,12 +24,16 @@ SEVERITIES = {
     "warm-up-included": CHECK,
     "unsure-metric": CHECK,
     "coarse-metric": CHECK,
+    "metric-contradicted": CHECK,
+    "flat-loss": CHECK,
     "super-linear": CHECK,
     "noise": CHECK,
 }
 """Id of each kind of doubt → its severity; a false result is marked wherever it is shown."""
 SUPER_LINEAR, SIGMAS, REPEATS = 0.05, 3.0, 3
 """How far above 1 an efficiency must lie, in itself and in standard deviations, and repeats that these are made of."""
+FAR_SUPER_LINEAR = 0.2
+"""How far above 1 an efficiency must lie where there are fewer repeats."""
 WORK = 0.02
 """Share by which the samples of a step may differ from what the mode says."""
 
@@ -147,7 +151,7 @@ def _super_linear(point: Mapping[str, Any], base: Mapping[str, Any]) -> bool:
         return False
     spreads = [entry["spread"] for entry in (point, base)]
     if any(spread["n"] < REPEATS or spread["stdev"] is None for spread in spreads):
-        return False
+        return bool(efficiency > 1 + FAR_SUPER_LINEAR)
     relative = [entry["spread"]["stdev"] / entry["value"] for entry in (point, base)]
     sigma = efficiency * math.hypot(*relative)
     return bool(efficiency - 1 > SIGMAS * sigma)

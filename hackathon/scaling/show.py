@@ -112,7 +112,8 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
     Of several series, what is true of one alone begins with its settings.
     """
     series = series_of(results)
-    lines = [] if len(series) == 1 else [message("scaling.several_series", count=len(series))]
+    lines = basis(results)
+    lines += [] if len(series) == 1 else [message("scaling.several_series", count=len(series))]
     parts = [_summary(entry) for entry in series]
     for number, part in enumerate(parts):
         for line in part:
@@ -135,6 +136,17 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
             about += [f"#{plain(tag)}" for tag in run.get("tags", ())]
             if about:
                 lines.append(message("scaling.about_run", run=plain(run["id"]), text=" ".join(about)))
+    return lines
+
+
+def basis(results: Mapping[str, Any]) -> list[str]:
+    """Return the sentences on what the study's values were taken from, where it is not what the reader expects."""
+    lines = []
+    if results.get("source") == "recorded":
+        lines.append(message("scaling.recorded", metric=plain(results["metric"])))
+    if results.get("mode_asked"):
+        asked, measured = (message(f"scaling.mode_{results[name]}") for name in ("mode_asked", "mode"))
+        lines.append(message("scaling.measured_mode", asked=asked, measured=measured))
     return lines
 
 

@@ -60,6 +60,8 @@ class RunResult:
     """Metric → how sure it is, where that is said (`logs.formats.read_formats`)."""
     shares: RunShares | None = None
     """Where the time of its steps goes; None when it did not tell."""
+    recorded: Mapping[str, float] = field(default_factory=dict)
+    """Throughput as the recorder counted it (`logs.recorded.rates`)."""
 
 
 def results(

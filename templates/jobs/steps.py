@@ -43,6 +43,12 @@ WAITED = 5
 """Seconds for which the end of the program waits for a file that is being written."""
 HOOKED = 2
 """Parameters of a model whose gradients tell that a backward pass has begun: one may be unused."""
+WORKLOADS = 16
+"""Different amounts of work of a step that are kept."""
+COMMUNICATORS = (
+    "horovod", "mpi4py", "chainermn", "byteps", "bagua", "ray", "torch_xla", "hivemind", "smdistributed", "oneccl",
+)  # fmt: skip
+"""Packages that can move gradients past the process groups of torch.distributed."""
 
 REST, COMPUTE, DATA, COMMUNICATION = "rest", "compute", "data", "communication"
 STEP, FORWARD = "step", "forward"
@@ -95,6 +101,17 @@ class Recorder:
         self.seen = {DATA: 0, COMMUNICATION: 0}
         self.forwards = self.backwards = 0
         self.backward = False
+        self.loads = False
+        """Whether a DataLoader was used so far."""
+        self.work = [0, 0, True]  # type: Any
+        """Samples and tokens of this step so far, and whether they are counted from batches of a DataLoader."""
+        self.workloads = {}  # type: Any
+        """(samples, tokens, from a DataLoader) → steps."""
+        self.data = {}  # type: Any
+        """Samples of the data set, and of the part of it that this process reads in an epoch."""
+        self.group = Groups()
+        self.look = self.look_away = None  # type: Any
+        """Begin and cease to look at the input of the model, where there is no DataLoader."""
         self.watched = {}  # type: Any
         """Id of a parameter, or of a DDP model, whose backward pass is watched → what is known of its model."""
         self.samples = {COMPUTE: 0, "host": 0, "idle": 0}
@@ -152,12 +169,17 @@ class Recorder:
         self.first = self.first or self.last
         self.regular = self.regular + 1 if self.calls == self.each else 0
         self.calls, self.each = 0, self.calls
+        if self.steps >= SKIPPED:
+            self.group.count(self.steps)
+        if self.look is not None and self.steps in (SKIPPED, SKIPPED + BLOCK):
+            (self.look if self.steps == SKIPPED and not self.loads else self.look_away)()
         number = (self.steps - SKIPPED) // BLOCK
         before, self.on = self.on, self.steps >= SKIPPED and number % self.stride == 0
         self.boundary, self.backward = False, False
         if self.on:
             del self.stack[1:]
             self.spent, self.collectives, self.marks = {}, [], 0
+            self.work = [0, 0, True]
             self.since = self.began = now
             self.cpu = _thread_time()
             if not before:
@@ -240,6 +262,9 @@ class Recorder:
             block["parts"][part] = block["parts"].get(part, 0.0) + spent
         block["collectives"].append(self.collectives)
         block["marks"] += self.marks
+        workload = tuple(self.work)
+        if workload[0] and (workload in self.workloads or len(self.workloads) < WORKLOADS):
+            self.workloads[workload] = self.workloads.get(workload, 0) + 1
         if (number - SKIPPED) // BLOCK != index:
             while block["marks"] * MARK_SECONDS > SPENT * self.stride * block["seconds"] and self.stride < 64:
                 self.stride *= 2
@@ -299,12 +324,17 @@ class Recorder:
         if self.over or os.getpid() != self.pid or not self.writing.acquire(True, WAITED):
             return
         try:
+            steps = self.steps + -self.asleep // max(1, self.each)
+            if steps >= SKIPPED:
+                self.group.count(steps)
             text = json.dumps(
                 {
                     "schema_version": 1, "framework": self.framework, "device": self.device,
-                    "steps": self.steps + -self.asleep // max(1, self.each),
+                    "steps": steps,
                     "first_step": round(self.first, 3), "last_step": round(self.last, 3),
                     "seen": dict(self.seen, forward=self.forwards, backward=self.backwards),
+                    "work": [[*workload, steps] for workload, steps in list(self.workloads.items())],
+                    "data": dict(self.data), "group": self.group.report(),
                     "samples": dict(self.samples), "blocks": [_rounded(each) for each in list(self.blocks)],
                 }
             )  # fmt: skip
@@ -329,6 +359,7 @@ class Recorder:
     def stop(self) -> None:
         """Record nothing from now on, and take all marks away."""
         self.on, self.over = False, True
+        self.look = None
         for each in self.undo:
             each()
         self.undo = []
@@ -338,6 +369,57 @@ class Recorder:
             os.unlink(self.path)
         except OSError:
             pass
+
+
+class Groups:
+    """The process groups of torch.distributed: how large, and how many collectives ran between steps.
+
+    Every group counts its collectives, also those that DDP's reducer and FSDP start in C++.
+    """
+
+    def __init__(self) -> None:
+        self.world = 0
+        """Processes of the default group, the most at any step; 0 where there never was one."""
+        self.collectives = 0  # type: Any
+        """Since the first look; None where a group does not tell."""
+        self.first = self.last = 0
+        """Steps at the first and the last look."""
+        self.numbers = {}  # type: Any
+        """Group → its number at the last look."""
+
+    def count(self, steps: int) -> None:
+        """Look at the groups after so many steps; never raises."""
+        try:
+            self._count(steps)
+        except Exception:
+            self.collectives = None
+
+    def _count(self, steps: int) -> None:
+        module = sys.modules.get("torch.distributed.distributed_c10d")  # type: Any
+        if module is not None:
+            if module.is_initialized():
+                self.world = max(self.world, module.get_world_size())
+            elif self.world:  # the program has left its group
+                return
+            numbers = {}
+            for group in list(module._world.pg_map):
+                numbers[id(group)] = number = group._get_sequence_number_for_group()
+                before = self.numbers.get(id(group), 0 if self.first else number)
+                if self.collectives is not None:
+                    self.collectives += max(0, number - before)
+            self.numbers = numbers
+        self.first = self.first or steps
+        self.last = steps
+
+    def report(self) -> Any:
+        """Return what was seen, as JSON values."""
+        others = [name for name in COMMUNICATORS if name in sys.modules]
+        rpc = sys.modules.get("torch.distributed.rpc.api")  # type: Any
+        if rpc is not None and rpc._is_current_rpc_agent_set():
+            others.append("torch.distributed.rpc")
+        return {
+            "world": self.world, "collectives": self.collectives, "steps": self.last - self.first, "others": others,
+        }  # fmt: skip
 
 
 # ---- what the training thread does ----
@@ -467,6 +549,7 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
                 what = next((each for begin, each in MARKS if str(self.name).startswith(begin)), "")
                 if len(names) < 1000:
                     names[self.name] = what
+            recorder.loads = recorder.loads or what == DATA
             if (recorder.on and what) or what == STEP:
                 begin_mark(self, what, sys._getframe(1))
         except Exception:
@@ -508,6 +591,8 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
                 recorder.pop(token)
                 if what == DATA and exc_type is StopIteration:
                     recorder.boundary = True
+                elif what == DATA and token is not None and exc_type is None:
+                    read_batch(recorder, sys._getframe(1).f_locals)
                 if told is not None and exc_type is None and not recorder.over:
                     recorder.stepped(told, "torch", lambda: begin(told))
         except Exception:
@@ -532,6 +617,86 @@ def attach_profiler(recorder: Recorder, module: Any) -> None:
     awake()
     recorder.awake, recorder.sleep = awake, sleep
     recorder.undo.append(undo)
+
+
+def read_batch(recorder: Recorder, names: Any) -> None:
+    """Count the batch that a DataLoader hands out; `names`: the local variables of its iterator's `__next__`.
+
+    Its first dimension counts samples where torch stacked them itself, or where it is no larger than the loader's
+    batch size: a model may want the time in front.
+    """
+    iterator, batch = names.get("self"), names.get("data")
+    samples, tokens = extent(batch)
+    sampler, collated = iterator._index_sampler, iterator._auto_collation
+    size = getattr(sampler, "batch_size", None) if collated else None
+    stacked = collated and getattr(iterator._collate_fn, "__name__", "") == "default_collate"
+    counts = bool(stacked or (size and 0 < samples <= size))
+    work = recorder.work
+    work[0] += samples
+    work[1] += tokens
+    work[2] = work[2] and counts and samples > 0
+    if not recorder.data and counts:
+        try:
+            recorder.data = {"length": len(iterator._dataset), "read": len(sampler) * (size or samples)}
+        except Exception:  # a stream has no length
+            recorder.data = {"length": 0, "read": 0}
+
+
+def extent(batch: Any, depth: int = 0) -> Any:
+    """Return the samples and the tokens of a batch by its first tensor; zeros where it has none.
+
+    Tokens are counted in integers of the shape (samples, length).
+    """
+    shape = getattr(batch, "shape", None)
+    if shape is not None and len(shape):
+        whole = len(shape) == 2 and shape[1] > 1 and str(batch.dtype).split(".")[-1] in ("int64", "int32")
+        return int(shape[0]), int(shape[0] * shape[1]) if whole else 0
+    if depth < 3:
+        if hasattr(batch, "values"):
+            parts = [batch["input_ids"]] if "input_ids" in batch else list(batch.values())
+        else:
+            parts = list(batch) if isinstance(batch, (list, tuple)) else []
+        for part in parts[:8]:
+            samples, tokens = extent(part, depth + 1)
+            if samples:
+                return samples, tokens
+    return 0, 0
+
+
+def attach_inputs(recorder: Recorder, module: Any) -> None:
+    """Look at the input of the outermost module for one block of steps, in a program without a DataLoader.
+
+    This shows whether the work of a step depends on the number of processes. It is not done where torch compiled
+    anything: a hook on all modules would have it compiled anew.
+    """
+    hooks = []  # type: Any
+    state = {"outermost": 0}
+
+    def entering(layer: Any, inputs: Any) -> None:
+        try:
+            if not layer.training or get_ident() != recorder.thread:
+                return
+            if not state["outermost"]:
+                state["outermost"] = id(layer)
+            if state["outermost"] == id(layer):
+                samples, tokens = extent(inputs)
+                recorder.work[0] += samples
+                recorder.work[1] += tokens
+                recorder.work[2] = False
+        except Exception:
+            pass
+
+    def look() -> None:
+        dynamo = sys.modules.get("torch._dynamo.utils")  # type: Any
+        if dynamo is None or not dynamo.counters.get("frames"):
+            hooks.append(module.register_module_forward_pre_hook(entering))
+
+    def look_away() -> None:
+        while hooks:
+            hooks.pop().remove()
+
+    recorder.look, recorder.look_away = look, look_away
+    recorder.undo.append(look_away)
 
 
 def watch_backward(recorder: Recorder, parameters: Any, common: bool) -> None:
@@ -604,6 +769,7 @@ def attach_meter(recorder: Recorder, module: Any) -> None:
 
 ATTACHED = {
     "torch.autograd.profiler": attach_profiler,
+    "torch.nn.modules.module": attach_inputs,
     "torch.distributed.distributed_c10d": attach_collectives,
     "hackathon_runtime": attach_meter,
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hackathon.rehearsal.understood import Quantity, Understood
     from hackathon.rehearsal.verdict import RehearsalFinding
 
-OWN_WORDS = ("meter", "pattern", "words")
+OWN_WORDS = ("meter", "recorder", "pattern", "words")
 """Sources of a metric that have their own text; others are titles of formats."""
 WRITTEN = 5
 """Outputs of a run that are listed."""
@@ -105,12 +105,8 @@ def _lines(rehearsal: "Understood") -> Iterator[str]:
             source = metric.place.by
             by = message(f"rehearsal.by_{source}") if source in OWN_WORDS else source
             position = f"{metric.place.file}:{metric.place.line}"
-            line += (
-                "   ← "
-                + message("rehearsal.known", value=position, about=by)
-                + ": "
-                + metric.place.text.strip()[:SHOWN]
-            )
+            source = message("rehearsal.known", value=position, about=by) + ": " + metric.place.text.strip()[:SHOWN]
+            line += "   ← " + (source if metric.place.line else by)
         yield line
     yield "  " + message("rehearsal.step", what=_said(rehearsal.step, _step))
     yield "  " + message("rehearsal.batch", what=_batch(rehearsal))

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
-from statistics import pstdev
+from statistics import pstdev, pvariance
 from typing import Any
 
 from hackathon.diagnosis.facts import FactHit, RunFacts, fact
@@ -12,8 +12,13 @@ from hackathon.diagnosis.silent.training import Loss, mean
 from hackathon.logs.final import final_numbers
 from hackathon.logs.values import number
 from hackathon.text.errors import HackathonError, RequestError
+from hackathon.text.json_fields import count_of
 from hackathon.text.messages import message
 
+LEAST_STEPS = 100
+"""Steps of a training before which its loss may well stand still: many classes, a warm-up."""
+FALLS = 2
+"""Standard errors by which the first third's mean lies above the last third's in a loss that falls."""
 _RATES = ("lr", "learning_rate", "base_lr")
 _SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
 
@@ -51,7 +56,8 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
 
     `improvement`: the last third's mean below the first third's, as a share of it, up to which it is told; `spread`:
     standard deviation ÷ mean up to which it is told. Not judged: less than `values` of the Meter or `steps` steps,
-    less than `printed` values in a log, a training that goes on with a checkpoint, one whose `check` is fulfilled.
+    less than `printed` values in a log or LEAST_STEPS steps, a loss that fell by more than its standard error explains,
+    a training that goes on with a checkpoint, one whose `check` is fulfilled.
     """
     losses = training.losses(run)
     listed = [loss for loss in losses[min(losses)] if loss.of_training] if losses else []
@@ -60,7 +66,8 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
         return []
     first, last = (listed[0].step, listed[-1].step) if listed else (None, None)
     if first is None or last is None:
-        enough = len(values) >= thresholds["printed"]
+        recorded = max((count_of(run.steps(rank).get("steps")) for rank in losses), default=0)
+        enough = len(values) >= thresholds["printed"] and max(recorded, len(values)) >= LEAST_STEPS
     else:
         begins = first <= 2 * (last - first) / max(1, len(values) - 1)
         enough = begins and len(values) >= thresholds["values"] and last - first >= thresholds["steps"]
@@ -69,6 +76,9 @@ def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     third = max(1, len(values) // 3)
     before, after, middle = mean(values[:third]), mean(values[-third:]), abs(mean(values))
     if middle == 0 or abs(before - after) > thresholds["improvement"] * middle:
+        return []
+    error = math.sqrt((pvariance(values[:third]) + pvariance(values[-third:])) / third)
+    if before - after > FALLS * error:
         return []
     spread = pstdev(values)
     if spread > thresholds["spread"] * middle:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HEAD = 64 << 10
 """Bytes at the beginning of a rank's log in which it says how large its world is."""
 
+LOOKS, LONG = 5, 20
+"""Steps in which each rank must have been looked at: for its group, and for collectives, which may come seldom."""
+
 _WORLD = re.compile(
     r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
     r"\bworld[ _-]?size[\"']?\s{0,3}(?:is\s+|[:=]\s{0,3})?(\d{1,6})\b"
@@ -56,10 +59,53 @@ def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
     return [FactHit(Evidence(f"logs/rank-{min(world_sizes)}.log", None, ""), values)]
 
 
+class Apart(NamedTuple):
+    """Ranks that do not work together, as their recorders saw."""
+
+    kind: str
+    """`no-group`, `small-world` or `no-collective`."""
+    hit: FactHit
+
+
+def meets(run: RunFacts) -> bool:
+    """Return whether the recorders of all ranks saw one world of all processes, and collectives between the steps."""
+    ranks = run.recordings.values()
+    return bool(ranks) and all(rank.world == run.record.processes and rank.collectives for rank in ranks)
+
+
+def apart(run: RunFacts) -> Apart | None:
+    """Return how the ranks train each for itself, when the recorders of all ranks saw it; None when that is not known.
+
+    It is not known where a process has another way to exchange gradients than torch.distributed.
+    """
+    processes, ranks = run.record.processes, list(run.recordings.values())
+    if processes < 2 or not ranks or any(rank.others or rank.looks < LOOKS for rank in ranks):
+        return None
+    sizes = {rank.world for rank in ranks}
+    size = sizes.pop() if len(sizes) == 1 else None
+    steps = min(rank.looks for rank in ranks)
+    values = {"processes": str(processes), "steps": str(steps), "size": str(size)}
+    hit = FactHit(Evidence(f"steps/rank-{min(run.recordings)}.json", None, ""), values)
+    if size == 0:
+        return Apart("no-group", hit)
+    if size is not None and size < processes:
+        return Apart("small-world", hit)
+    if size == processes and steps >= LONG and all(rank.collectives == 0 for rank in ranks):
+        return Apart("no-collective", hit)
+    return None
+
+
+@fact("silent:recorded-apart")
+def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
+    """The recorders of all ranks saw that they exchange nothing."""
+    observed = apart(run) if not failed(run) else None
+    return [observed.hit] if observed is not None else []
+
+
 @fact("silent:no-group")
 def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """The program and all that it imports are there to read, and nothing of it can reach another process."""
-    if run.record.processes < 2 or failed(run):
+    if run.record.processes < 2 or failed(run) or meets(run):
         return []
     start = start_of_run(run)
     if not start.whole or len(start.files) != 1 or start.own_launcher is not None:

@@ -180,6 +180,7 @@ def environment() -> "Environment":
         varied_settings=show.varied,
         settings_label=show.label,
         below_target=show.below_target,
+        basis=show.basis,
         doubt_mark=show.doubt_mark,
         markup=Markup,
         listed=pass_context(listed),

@@ -135,7 +135,7 @@ def deck(source: Catalog, name: str) -> tuple[Deck, dict[str, Any] | None] | Non
         best=best,
         others=tuple((study.project, speedup_sentence(study)) for study in map(best_of, reached.others)),
         study=series.id if series else "",
-        mode=series.mode if series else "",
+        mode=results["mode"] if results else "",
         unit=line(results["unit"] or results["metric"], 40) if results else "",
         base=results["base_processes"] if results else 0,
         points=_points(results),

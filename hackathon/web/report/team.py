@@ -158,7 +158,7 @@ def best_of(main: MainStudy) -> BestSpeedup:
         efficiency=main.efficiency,
         processes=main.processes,
         base=results["base_processes"],
-        mode=study.mode,
+        mode=results["mode"],
         clusters=tuple(line(cluster, 60) for cluster in main.clusters),
         unit=line(results["unit"] or results["metric"], 40),
         value=by_size[main.processes]["value"],

@@ -203,13 +203,14 @@ def _team(row: teams.TeamRow) -> Card:
 
 
 def _study(study: StudyRuns, memory: Memory) -> Card:
-    good = believed(results_of(best_series(study))["points"])
+    results = results_of(best_series(study))
+    good = believed(results["points"])
     best = None
     if good:
         doubted = doubt_mark(good[-1]["doubts"])
         best = LargestPoint(good[-1]["processes"], good[-1]["speedup"], good[-1]["efficiency"], doubted)
     clusters = sorted({run.cluster for run in study.runs if run.cluster})
-    mode = [message(f"web.mode_{study.mode}")] if study.mode else []
+    mode = [message(f"web.mode_{results['mode']}")] if results["mode"] else []
     mode += [message("tuning_page.kind")] if is_tuned(study, memory) else []
     return Card(
         "study",

@@ -153,7 +153,7 @@ def _result(outcome: TeamOutcome, main: MainStudy) -> ReachedRow:
         team_key=outcome.team.name,
         study=study.key,
         name=line(study.name, 100),
-        mode=study.mode,
+        mode=results["mode"],
         clusters=tuple(line(cluster, 60) for cluster in main.clusters),
         base=results["base_processes"],
         processes=main.processes,

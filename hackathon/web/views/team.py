@@ -203,16 +203,17 @@ def _curves(studies: Sequence[StudyRuns], main: MainStudy | None) -> list[StudyR
 def _comparable(series: StudyRuns) -> tuple[object, ...]:
     results = results_of(series)
     clusters = frozenset(run.cluster for run in series.runs)
-    return (series.project, clusters, series.mode, results["unit"], results["base_processes"])
+    return (series.project, clusters, results["mode"], results["unit"], results["base_processes"])
 
 
 def _study_row(study: StudyRuns, memory: Memory) -> StudyRow:
-    points = believed(results_of(best_series(study))["points"])
+    results = results_of(best_series(study))
+    points = believed(results["points"])
     best = points[-1] if points else {}
     return StudyRow(
         key=study.key,
         name=line(study.name, 100),
-        mode=study.mode,
+        mode=results["mode"],
         tuned=is_tuned(study, memory),
         created=study.created,
         processes=best.get("processes", 0),

@@ -66,6 +66,8 @@ def test_super_linear_only_beyond_the_noise_of_three_repeats() -> None:
     base = repeats(1, 100.0, 101.0, 99.0)
     assert ids(study(*base, *repeats(2, 230.0, 231.0, 229.0)))[2] == ["super-linear"]
     assert ids(study(*base, *repeats(2, 230.0, 231.0)))[2] == []
+    assert ids(study(run(1, 100.0), run(2, 239.0)))[2] == []
+    assert ids(study(run(1, 100.0), run(2, 241.0)))[2] == ["super-linear"], "20 % need no repeats"
     assert ids(study(*base, *repeats(2, 206.0, 207.0, 205.0)))[2] == []
     assert ids(study(*base, *repeats(2, 230.0, 260.0, 200.0)))[2] == []
 

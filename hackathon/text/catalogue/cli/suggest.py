@@ -61,6 +61,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "note on {name}: the unit does not say whether it counts one process or all {processes}; taken as all",
         "注（{name}）: 1 プロセスの値か全 {processes} プロセスの値かを単位から判断できません。全体の値とみなしました",
     ),
+    "recorded": (
+        "note on {name}: the program prints none; the recorder counted it",
+        "注（{name}）: プログラムが表示しないため、外から記録した値です",
+    ),
     "coarse": (
         "note on {name}: computed from a printed time of one digit; it may be off by more than 10 %",
         "注（{name}）: 1 桁で表示された時間から計算しました。10 % を超える誤差がありえます",

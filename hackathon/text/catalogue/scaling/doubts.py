@@ -13,6 +13,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the {processes} processes do not work together: {file} and the files that it imports join no process group",
         "{processes} プロセスが連携していません（{file} とその import 先は、プロセスグループに参加しません）",
     ),
+    "no_group_recorded": (
+        "each of the {processes} processes trains alone: none of them had a process group in {steps} recorded steps",
+        "{processes} プロセスがそれぞれ単独で学習しています（記録した {steps} ステップの間、プロセスグループがありません）",
+    ),
+    "no_group_silent": (
+        "the {processes} processes form a group, but exchanged nothing in {steps} recorded steps: each one trains alone",
+        "{processes} プロセスはグループに参加していますが、記録した {steps} ステップの間、何も交換していません。それぞれ単独で学習しています",
+    ),
+    "several_worlds_recorded": (
+        "the group of each process has {size} {size:member|members} instead of {processes}: the processes do not all work together",
+        "各プロセスのグループには {size} プロセスしかいません（全体は {processes} プロセス）。全体では連携していません",
+    ),
     "several_worlds": (
         "the {processes} processes form {worlds} groups of {size} that do not know of each other",
         "{processes} プロセスが {size} プロセスずつ {worlds} 組に分かれ、互いに連携していません",
@@ -59,7 +71,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "the loss of rank {rank} became {value} and stayed so",
         "ランク {rank} の損失が {value} になり、そのまま戻りませんでした",
     ),
-    "bad_loss_flat": (
+    "flat_loss": (
         "the loss did not fall in {steps} steps (from {first} to {last})",
         "{steps} ステップの間、損失が {first} から {last} までしか変わっていません",
     ),
@@ -96,9 +108,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "{metric} には 10 % を超える誤差がありえます（1 桁で表示された時間から計算しています）。1 ステップの計算量を増やすか、Meter を"
         "使ってください",
     ),
+    "metric_contradicted": (
+        "the program prints {printed} {unit}, but the recorder counted {recorded}; the recorded value counts",
+        "プログラムの表示は {printed} {unit} ですが、記録では {recorded} です。記録した値を使います",
+    ),
     "super_linear": (
-        "the efficiency of {efficiency} % is higher than the noise of the repeats explains",
-        "効率 {efficiency} % は、繰り返しのばらつきでは説明できないほど高い値です",
+        "the efficiency of {efficiency} % is higher than noise explains: does each process still do its part of the work?",
+        "効率 {efficiency} % は、ばらつきでは説明できないほど高い値です。各プロセスが本来の分の計算をしているか確認してください",
     ),
     "noise": (
         "the speed-up differs from that of {processes} {processes:process|processes} by less than the spread of the "

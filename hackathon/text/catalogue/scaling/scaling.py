@@ -9,6 +9,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "column_status": ("status", "状態"),
     "column_runs": ("runs", "成功"),
     "mode_weak": ("weak scaling (fixed batch per process)", "弱スケーリング（プロセスあたりのバッチを固定）"),
+    "recorded": (
+        "{metric} was recorded from outside the program, which prints no number that all runs share",
+        "{metric} はプログラムの外から記録した値です（すべての実行に共通する表示がありません）",
+    ),
+    "measured_mode": (
+        "the study was started as {asked}, but the samples of a step show {measured}; the table follows the samples",
+        "{asked}として始めた測定ですが、1 ステップのサンプル数によれば{measured}です。表はサンプル数に従います",
+    ),
     "mode_strong": ("strong scaling (fixed global batch)", "強スケーリング（全体のバッチを固定）"),
     "state_created": ("CREATED", "未投入"),
     "state_queued": ("QUEUED", "待ち"),

@@ -1,0 +1,150 @@
+"""What the recorder of each rank counted: steps, samples and tokens, process groups and their collectives.
+
+The recorder (`templates/jobs/steps.py`) runs inside the program and writes one file per rank. A run of an older
+toolkit, or of a program that it cannot follow, has no such files or no such fields; nothing is then known.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from hackathon.logs.metrics import rank_files, rank_of
+from hackathon.runs.directory import guarded
+from hackathon.text.files import read_json
+from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+
+FOLDER = "steps"
+"""Folder of a run in which its recorders write."""
+RANKS = 64
+"""Ranks whose files are read, spread over all: the ranks of a training do the same."""
+BLOCKS, WORKLOADS = 256, 64
+"""Blocks and amounts of work of a file that count: more than a recorder writes."""
+CONFIRMED = 0.2
+"""Share by which a printed throughput may differ from the recorded one: both leave out other steps."""
+CLAIMED = 0.9
+"""Share of the steps whose samples must come from batches of a DataLoader, for a rate to be made of them."""
+
+
+@dataclass(frozen=True)
+class RankRecording:
+    """What the recorder of one rank counted."""
+
+    steps: int
+    """Steps whose time was measured."""
+    seconds: float
+    """Time of those steps."""
+    samples: float = 0.0
+    """Samples of a step, the median; 0 where no input was seen."""
+    tokens: float = 0.0
+    batches: bool = False
+    """Whether the samples were counted from batches of a DataLoader, not from the input of a model."""
+    world: int | None = None
+    """Processes of the default process group; 0 where there was none, None where nobody looked."""
+    collectives: int | None = None
+    """In `looks` steps, in all process groups; None where a group does not tell."""
+    looks: int = 0
+    others: tuple[str, ...] = ()
+    """Packages in the process that can move gradients past torch.distributed."""
+
+    @property
+    def steps_per_s(self) -> float:
+        """Steps per second."""
+        return self.steps / self.seconds
+
+
+def recordings(run: Path, processes: int) -> dict[int, RankRecording]:
+    """Return rank -> what its recorder counted, of at most RANKS ranks; empty unless each of those has such a file."""
+    files = {rank: path for path in rank_files(guarded(run) / FOLDER, ".json") if (rank := rank_of(path)) < processes}
+    if processes < 1 or len(files) < processes:
+        return {}
+    chosen = sorted(files)[:: -(-processes // RANKS)]
+    ranks = {rank: recording for rank in chosen if (recording := recording_of(read_json(files[rank])))}
+    return ranks if len(ranks) == len(chosen) else {}
+
+
+def recording_of(value: object) -> RankRecording | None:
+    """Return what a recorder's file says, whatever lies there; None when no step was measured."""
+    record = mapping_of(value)
+    steps, seconds = 0, 0.0
+    for block in map(mapping_of, listed(record.get("blocks"))[:BLOCKS]):
+        first, last, spent = count_of(block.get("first")), count_of(block.get("last")), finite(block.get("seconds"))
+        if spent and spent > 0 and 0 < first <= last:
+            steps, seconds = steps + last - first + 1, seconds + spent
+    if not seconds:
+        return None
+    samples, tokens, batches = _work(record.get("work"))
+    group = mapping_of(record.get("group"))
+    collectives = group.get("collectives")
+    return RankRecording(
+        steps=steps,
+        seconds=seconds,
+        samples=samples,
+        tokens=tokens,
+        batches=batches,
+        world=count_of(group.get("world")) if group else None,
+        collectives=count_of(collectives) if isinstance(collectives, int) else None,
+        looks=count_of(group.get("steps")),
+        others=tuple(text_of(name) for name in listed(group.get("others"))),
+    )
+
+
+def _work(value: object) -> tuple[float, float, bool]:
+    """Return the median samples and tokens of a step, and whether a DataLoader gave them."""
+    workloads = []
+    for entry in listed(value)[:WORKLOADS]:
+        fields = listed(entry)
+        if len(fields) == 4 and (times := count_of(fields[3])):
+            workloads.append((count_of(fields[0]), count_of(fields[1]), fields[2] is True, times))
+    total = sum(times for *_, times in workloads)
+    if not total:
+        return 0.0, 0.0, False
+    claimed = sum(times for *_, batches, times in workloads if batches)
+    samples = _weighted_median([(samples, times) for samples, _, _, times in workloads])
+    tokens = _weighted_median([(tokens, times) for _, tokens, _, times in workloads])
+    return samples, tokens, claimed >= CLAIMED * total
+
+
+def _weighted_median(values: Sequence[tuple[int, int]]) -> float:
+    half, below, middle = sum(times for _, times in values) / 2, 0, 0
+    for value, times in sorted(values):
+        if below < half:
+            middle = value
+        below += times
+    return float(middle)
+
+
+def rates(ranks: Mapping[int, RankRecording], processes: int) -> dict[str, float]:
+    """Return the throughput of all processes by metric name: steps/s, and samples/s and tokens/s where they are known.
+
+    Samples are known where each rank draws its batches from a DataLoader. Where not all ranks were read, the others
+    count as much as the mean of those.
+    """
+    if not ranks:
+        return {}
+    every = list(ranks.values())
+    numbers = {}
+    if all(rank.batches and rank.samples for rank in every):
+        share = processes / len(every)
+        numbers["samples_per_s"] = share * sum(rank.samples * rank.steps_per_s for rank in every)
+        if all(rank.tokens for rank in every):
+            numbers["tokens_per_s"] = share * sum(rank.tokens * rank.steps_per_s for rank in every)
+    return numbers | {"steps_per_s": median(rank.steps_per_s for rank in every)}
+
+
+def contradicts(metric: str, printed: float | None, recorded: float | None) -> bool:
+    """Return whether the recorder counted another throughput than the program printed.
+
+    Steps are not compared: what a program calls a step may be a part of one.
+    """
+    if metric == "steps_per_s" or printed is None or not recorded:
+        return False
+    return not (1 - CONFIRMED) * recorded <= printed <= (1 + CONFIRMED) * recorded
+
+
+def work_of_step(ranks: Mapping[int, RankRecording], processes: int) -> float | None:
+    """Return the samples of a step over all processes; None where a rank's input was not seen."""
+    every = list(ranks.values())
+    if not every or not all(rank.samples for rank in every):
+        return None
+    return processes / len(every) * sum(rank.samples for rank in every)

@@ -1,0 +1,60 @@
+"""Which throughput a study is made of, and which scaling it measured: what the recorder counted decides. Pure."""
+
+import json
+from collections.abc import Sequence
+
+from hackathon.logs.final import RECORDED, STEPS, THROUGHPUTS
+from hackathon.logs.recorded import contradicts
+from hackathon.scaling.doubts import work_doubt
+from hackathon.scaling.table import RunResult
+
+PRINTED = "printed"
+"""The program told the numbers: it printed them, or its Meter wrote them."""
+
+
+def throughput_source(name: str, runs: Sequence[RunResult]) -> tuple[str, str]:
+    """Return the throughput of a study and its source, PRINTED or RECORDED; `runs`: the successful ones.
+
+    One source serves all points: a number that all runs printed and the recorder does not contradict, else the first
+    that it counted in all of them, else what was printed. `name`: the metric by what the runs told.
+    """
+    printed = all(name in run.metrics and run.metrics[name] != run.recorded.get(name) for run in runs)
+    if not runs or (printed and name != STEPS and not any(contradicted(run, name) for run in runs)):
+        return name, PRINTED
+    for candidate in THROUGHPUTS:
+        if candidate == STEPS and printed:
+            break
+        if all(candidate in run.recorded for run in runs):
+            return candidate, RECORDED
+    return name, PRINTED
+
+
+def contradicted(run: RunResult, name: str) -> bool:
+    """Return whether the recorder counted another throughput than a run's program printed."""
+    return contradicts(name, run.metrics.get(name), run.recorded.get(name))
+
+
+def measured_mode(asked: str, runs: Sequence[RunResult]) -> str:
+    """Return `weak` or `strong` as the samples of a step at each size show, else the mode that was asked for.
+
+    Runs that do not tell their samples, and those whose samples fit neither, change nothing.
+    """
+    groups: dict[str, list[RunResult]] = {}
+    for run in runs:
+        if run.status == "SUCCEEDED" and run.processes > 0:
+            groups.setdefault(json.dumps(dict(run.settings), sort_keys=True), []).append(run)
+    fits = {"weak", "strong"}
+    compared = False
+    for group in groups.values():
+        base = min(group, key=lambda run: run.processes)
+        for run in group:
+            if not run.work or not base.work:
+                return asked
+            if run.processes > base.processes:
+                compared = True
+                fits = {
+                    mode
+                    for mode in fits
+                    if work_doubt(mode, run.processes, run.work, base.processes, base.work) is None
+                }
+    return fits.pop() if asked and compared and len(fits) == 1 else asked

@@ -1,0 +1,89 @@
+"""What the recorder counts in programs of many shapes, and whether their ranks are said to work together: for real."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from hackathon.diagnosis.doubts import judge
+from hackathon.diagnosis.facts import RunFacts
+from hackathon.logs.final import final_numbers
+from hackathon.logs.recorded import rates, recordings
+from hackathon.runs.directory import RunDirectory
+from support.paths import TESTS
+from support.patience import STRETCH
+from support.recorded_run import RecordedRun
+
+pytestmark = [pytest.mark.slow, pytest.mark.torch, pytest.mark.timeout(900)]
+
+RANKS = 2
+
+
+class Shape(NamedTuple):
+    """What is true of a program."""
+
+    doubt: tuple[str, str] | None = None
+    """(id, kind) of the doubt about its ranks."""
+    rates: tuple[str, ...] = ("samples_per_s", "steps_per_s")
+    work: float | None = 16
+    """Samples of a step over all ranks."""
+
+
+SHAPES = {
+    "alone": Shape(("no-group", "recorded")),
+    "world_of_one": Shape(("several-worlds", "recorded")),
+    "unwrapped": Shape(("no-group", "silent")),
+    "ddp": Shape(),
+    "workers": Shape(),
+    "stream": Shape(),
+    "tokens": Shape(rates=("samples_per_s", "tokens_per_s", "steps_per_s"), work=8),
+    "time_first": Shape(rates=("steps_per_s",), work=100),
+    "accumulated": Shape(rates=("steps_per_s",), work=24),
+    "local_sgd": Shape(),
+    "gan": Shape(),
+    "fsdp": Shape(),
+    "other_package": Shape(),
+}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("torch")
+    out = tmp_path_factory.mktemp("recorded")
+    subprocess.run(
+        [sys.executable, str(TESTS / "support" / "recorded_programs.py"), str(out), *SHAPES],
+        check=True,
+        timeout=STRETCH * 600,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    for shape in SHAPES:
+        RecordedRun(out / shape, RANKS)
+    return out
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_program_did_is_what_was_counted(trained: Path, shape: str) -> None:
+    run, truth = trained / shape, SHAPES[shape]
+    record = RunDirectory(run).known()
+    numbers = final_numbers(run, record, over=True)
+    assert tuple(numbers.values) == truth.rates
+    assert set(numbers.sure.values()) == {"recorded"}
+    judged = judge(run, record, numbers)
+    assert judged.work == truth.work
+    apart = [(doubt.id, doubt.kind) for doubt in judged.doubts]
+    assert apart == ([truth.doubt] if truth.doubt else [])
+    assert all(rate > 0 for rate in rates(recordings(run, RANKS), RANKS).values())
+
+
+def test_a_rank_without_a_recording_leaves_the_answer_open(trained: Path) -> None:
+    """Only what the recorders of all ranks saw is told."""
+    facts = RunFacts(trained / "alone")
+    (trained / "alone" / "steps" / "rank-1.json").rename(trained / "alone" / "hidden.json")
+    try:
+        numbers = final_numbers(facts.path, facts.record, over=True)
+        assert not numbers.values and not judge(facts.path, facts.record, numbers).doubts
+    finally:
+        (trained / "alone" / "hidden.json").rename(trained / "alone" / "steps" / "rank-1.json")

@@ -1,0 +1,87 @@
+"""What recorders wrote is read whatever lies there, and only told where all ranks tell it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hackathon.logs.recorded import RANKS, contradicts, rates, recording_of, recordings
+
+BLOCK = {"first": 4, "last": 11, "seconds": 2.0}
+GROUP = {"world": 2, "collectives": 40, "steps": 40, "others": []}
+FILE = {"blocks": [BLOCK], "work": [[8, 0, True, 39], [3, 0, True, 1]], "group": GROUP}
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["blocks", "work", "group", "first", "last", "seconds", "world", "collectives", "others"]),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(anything)
+def test_whatever_lies_there_is_read(value: object) -> None:
+    recording = recording_of(value)
+    assert recording is None or (recording.seconds > 0 and recording.steps > 0 and recording.samples >= 0)
+
+
+def test_a_file_of_an_older_recorder_tells_steps_only() -> None:
+    recording = recording_of({"blocks": [BLOCK]})
+    assert recording is not None
+    assert (recording.steps_per_s, recording.samples, recording.world) == (4.0, 0.0, None)
+
+
+def write(run: Path, files: dict[int, Any]) -> Path:
+    (run / "steps").mkdir()
+    for rank, value in files.items():
+        (run / "steps" / f"rank-{rank}.json").write_text(json.dumps(value))
+    return run
+
+
+def test_rates_are_those_of_all_processes(tmp_path: Path) -> None:
+    run = write(tmp_path, {0: FILE, 1: FILE})
+    assert rates(recordings(run, 2), 2) == {"samples_per_s": 64.0, "steps_per_s": 4.0}
+    assert recordings(run, 3) == {}, "a rank without a recording"
+
+
+@pytest.mark.parametrize("second", [{}, {"blocks": []}, [], {**FILE, "blocks": [{**BLOCK, "seconds": 0}]}])
+def test_one_rank_without_steps_leaves_all_open(tmp_path: Path, second: object) -> None:
+    assert recordings(write(tmp_path, {0: FILE, 1: second}), 2) == {}
+
+
+def test_of_many_ranks_some_stand_for_all(tmp_path: Path) -> None:
+    count = 3 * RANKS
+    ranks = recordings(write(tmp_path, dict.fromkeys(range(count), FILE)), count)
+    assert len(ranks) == RANKS
+    assert rates(ranks, count)["samples_per_s"] == 32.0 * count
+
+
+def test_samples_that_a_model_took_are_no_rate(tmp_path: Path) -> None:
+    inputs = {**FILE, "work": [[8, 0, False, 8]]}
+    assert rates(recordings(write(tmp_path, {0: inputs}), 1), 1) == {"steps_per_s": 4.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "printed", "recorded", "contradicted"),
+    [
+        ("samples_per_s", 100.0, 119.0, False),
+        ("samples_per_s", 100.0, 200.0, True),
+        ("samples_per_s", 100.0, 70.0, True),
+        ("samples_per_s", None, 70.0, False),
+        ("samples_per_s", 100.0, None, False),
+        ("steps_per_s", 400.0, 100.0, False),
+    ],
+)
+def test_a_contradiction_is_more_than_other_steps_explain(
+    metric: str, printed: float | None, recorded: float | None, contradicted: bool
+) -> None:
+    assert contradicts(metric, printed, recorded) == contradicted
