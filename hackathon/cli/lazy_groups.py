@@ -1,4 +1,4 @@
-"""A noun whose sub-verbs are separate modules, imported on use."""
+"""Commands that are imported when they are used: sub-verbs of a noun, and those of installed packages."""
 
 import importlib
 import keyword
@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from hackathon.cli.options import LocalizedGroup
+from hackathon.config import plug_ins
 from hackathon.text.messages import message
+
+
+def command_of(plug_in: plug_ins.PlugIn) -> click.Command:
+    """Return the command of a package. Raises RequestError where it cannot be imported or is no command."""
+    value = plug_ins.load(plug_in)
+    if not isinstance(value, click.Command):
+        raise plug_ins.broken(plug_in, message("plug_ins.no_command", type=type(value).__name__))
+    return value
 
 
 class LazyNoun(LocalizedGroup):

@@ -35,7 +35,7 @@ COMMANDS = {
     "team": {
         "docs": "docs", "doctor": "machine.doctor", "clusters": "clusters.clusters", "ask": "board.ask",
         "board": "board.board", "standup": "board.standup", "ready": "event.ready", "slides": "slides",
-        "completion": "completion",
+        "completion": "completion", "plugins": "plugins",
     },
     "tutors": {"dashboard": "dashboard", "top": "top", "rules": "rules"},
     "organisers": {
@@ -65,11 +65,24 @@ ALIASES = {"tune-up": "speedup"}
 """Aliases of commands; the help does not list them."""
 
 
+def is_own(name: str) -> bool:
+    """Return whether a command, or a second name of one, is the toolkit's own: no package replaces it."""
+    return name in ALIASES or any(name in names for names in COMMANDS.values())
+
+
+def _commands_of_packages() -> dict[str, str]:
+    """Return name → package with its version of the commands of installed packages; none of them is imported."""
+    from hackathon.config import plug_ins
+
+    plugs = plug_ins.of_kind("commands")
+    return {plug_in.name: printable(plug_in.package) for plug_in in plugs if not is_own(plug_in.name)}
+
+
 class LazyGroup(click.Group):
     """A group that imports a command's module only when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for names in COMMANDS.values() for name in names]
+        return [*(name for names in COMMANDS.values() for name in names), *_commands_of_packages()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         cmd_name = ALIASES.get(cmd_name, cmd_name)
@@ -77,7 +90,16 @@ class LazyGroup(click.Group):
             if cmd_name in modules:
                 command: click.Command = importlib.import_module(f"hackathon.cli.{modules[cmd_name]}").command
                 return command
-        return None
+        from hackathon.cli.lazy_groups import command_of
+        from hackathon.config import plug_ins
+
+        try:
+            plug_in = plug_ins.find("commands", cmd_name)
+            return command_of(plug_in) if plug_in is not None else None
+        except RequestError:
+            if ctx.resilient_parsing:  # the shell's completion goes through all commands
+                return None
+            raise
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
         option = super().get_help_option(ctx)
@@ -88,7 +110,8 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in (*self.list_commands(ctx), *ALIASES) and not args[0].startswith("-"):
+        unknown = args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None
+        if unknown and not ctx.resilient_parsing:
             import difflib
 
             near = [MEANT[args[0]]] if args[0] in MEANT else []
@@ -101,6 +124,9 @@ class LazyGroup(click.Group):
         for section, names in COMMANDS.items():
             with formatter.section(message(f"cli.section_{section}")):
                 formatter.write_dl([(name, message(f"help.{name}_short")) for name in names])
+        if packages := _commands_of_packages():
+            with formatter.section(message("plug_ins.section")):
+                formatter.write_dl(list(packages.items()))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section(message("cli.section_begin")):

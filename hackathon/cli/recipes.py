@@ -16,24 +16,34 @@ def command(name: str | None, as_json: bool) -> None:
     from hackathon.cli.show import echo_table
     from hackathon.config import load
     from hackathon.config.trust import folders_that_count
+    from hackathon.jobs.origins import origin_text
 
     folders = folders_that_count(Path.cwd())
     if name is None:
         entries, problems = load.list_recipes(folders)
+        files, _ = load.recipe_files(folders)
+        origins = {recipe.name: load.origin_of(files[recipe.name], folders) for recipe in entries}
         if as_json:
             rows = [
-                {"name": recipe.name, "framework": recipe.framework, "title": localized(recipe.title)}
+                {
+                    "name": recipe.name,
+                    "framework": recipe.framework,
+                    "title": localized(recipe.title),
+                    "from": origins[recipe.name],
+                }
                 for recipe in entries
             ]
             echo_json({"recipes": rows, "problems": [str(problem) for problem in problems]}, indent=None)
             return
         echo_table(
-            [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.title")],
+            [message("cli.name"), message("cli.framework"), message("cli.launchers"), message("cli.from"),
+             message("cli.title")],
             [
-                [recipe.name, recipe.framework, " ".join(recipe.launchers), localized(recipe.title)]
+                [recipe.name, recipe.framework, " ".join(recipe.launchers), origin_text(origins[recipe.name]),
+                 localized(recipe.title)]
                 for recipe in entries
             ],
-        )
+        )  # fmt: skip
         for problem in problems:
             click.echo(str(problem), err=True)
         return
@@ -41,10 +51,13 @@ def command(name: str | None, as_json: bool) -> None:
     if as_json:
         from dataclasses import asdict
 
-        echo_json({**asdict(recipe), "folder": str(folder)})
+        origin = load.origin_of(folder / load.RECIPE_FILE, folders)
+        echo_json({**asdict(recipe), "folder": str(folder), "from": origin})
         return
     click.echo(f"{recipe.name}: {localized(recipe.title, recipe.name)}")
     click.echo(message("cli.recipe_where", folder=folder, launchers=", ".join(recipe.launchers), metric=recipe.metric))
+    if package := load.package_of(folder / load.RECIPE_FILE, folders):
+        click.echo(message("cli.of_package", package=package))
     click.echo()
     echo_table(
         [message("cli.parameter"), message("cli.type"), message("cli.default"), ""],

@@ -30,31 +30,40 @@ def list_rules(part: str | None, as_json: bool) -> None:
     from typing import get_args
 
     from hackathon.cli.show import echo_table
-    from hackathon.config.load import load_rules
+    from hackathon.config.load import find_rules, origin_of
     from hackathon.config.rule import Part
+    from hackathon.jobs.origins import origin_text
 
     parts: tuple[str, ...] = get_args(Part)
     if part is not None and part not in parts:
         raise click.UsageError(message("rules.no_part", name=part, known=", ".join(parts)))
-    available, problems = load_rules(_folders())
+    folders = _folders()
+    available, problems = find_rules(folders)
+    origins = {path: origin_of(path, folders) for path in dict.fromkeys(path for _, path in available)}
     rules = sorted(
-        (rule for rule in available if part in (None, rule.part)), key=lambda rule: (parts.index(rule.part), rule.id)
+        ((rule, origins[path]) for rule, path in available if part in (None, rule.part)),
+        key=lambda entry: (parts.index(entry[0].part), entry[0].id),
     )
     if as_json:
         _echo_json(
             {
                 "rules": [
-                    {"id": rule.id, "part": rule.part, "level": rule.level, "title": localized(rule.title)}
-                    for rule in rules
+                    {"id": rule.id, "part": rule.part, "level": rule.level, "title": localized(rule.title),
+                     "from": origin}
+                    for rule, origin in rules
                 ],
                 "problems": [str(problem) for problem in problems],
             }
-        )
+        )  # fmt: skip
         return
     echo_table(
-        [message("rules.id"), message("rules.part"), message("rules.level"), message("rules.title")],
-        [[rule.id, rule.part, rule.level, re.sub(r"\{\w+\}", "…", localized(rule.title))] for rule in rules],
-    )
+        [message("rules.id"), message("rules.part"), message("rules.level"), message("cli.from"),
+         message("rules.title")],
+        [
+            [rule.id, rule.part, rule.level, origin_text(origin), re.sub(r"\{\w+\}", "…", localized(rule.title))]
+            for rule, origin in rules
+        ],
+    )  # fmt: skip
     _complain(problems)
 
 
@@ -63,11 +72,12 @@ def list_rules(part: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def show(name: str, as_json: bool) -> None:
     from hackathon.cli.show import printable
-    from hackathon.config.load import find_rules
+    from hackathon.config.load import find_rules, package_of
     from hackathon.config.problems import nearest, shown
     from hackathon.diagnosis.rules import where_of
 
-    pairs, problems = find_rules(_folders())
+    folders = _folders()
+    pairs, problems = find_rules(folders)
     by_id = {rule.id: (rule, path) for rule, path in pairs}
     if name not in by_id:
         _complain(problems)
@@ -77,14 +87,15 @@ def show(name: str, as_json: bool) -> None:
         raise RequestError("rules.no_rule", name=shown(name))
     rule, path = by_id[name]
     position = f"{path}:{where_of(path, name)}"
+    package = package_of(path, folders)
     if as_json:
         from dataclasses import asdict
 
-        _echo_json({**asdict(rule), "from": position})
+        _echo_json({**asdict(rule), "from": position, **({"package": package} if package else {})})
         return
     click.echo(f"{rule.id} · {rule.part} · {rule.level}")
     click.echo(printable(localized(rule.title)))
-    for key, lines in _described(rule, position):
+    for key, lines in _described(rule, f"{position} ({package})" if package else position):
         if lines:
             click.echo()
             click.echo(click.style(message(key), bold=True))
@@ -95,8 +106,9 @@ def show(name: str, as_json: bool) -> None:
 @named("check", noun="rules")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE]...")
 def check(files: tuple[Path, ...]) -> None:
-    from hackathon.config.load import load_rule_file, load_rules, rule_files
+    from hackathon.config.load import load_rule_file, load_rules, origin_of, rule_files
     from hackathon.diagnosis.rules import check_files
+    from hackathon.jobs.origins import origin_text
 
     folders = _folders()
     rules, problems = load_rules(folders)
@@ -105,14 +117,21 @@ def check(files: tuple[Path, ...]) -> None:
         click.echo(message("rules.check_none"))
         return
     # problems of a single file are reported when the file is checked
-    doubts = [] if files else [problem for problem in problems if problem.id == "rules.id_elsewhere"]
+    apart = ("rules.id_elsewhere", "plug_ins.rule_hidden", "plug_ins.broken")
+    doubts = [] if files else [problem for problem in problems if problem.id in apart]
     doubts += check_files(chosen, rules)
     if doubts:
         for problem in doubts:
             click.echo(str(problem))
         raise RequestError("rules.check_bad", count=len(doubts))
-    count = sum(len(load_rule_file(path)) for path in chosen)
-    click.echo(message("rules.check_good", count=count, files=len(chosen)))
+    counts = {path: len(load_rule_file(path)) for path in chosen}
+    click.echo(message("rules.check_good", count=sum(counts.values()), files=len(chosen)))
+    if not files:
+        origins: dict[str, int] = {}
+        for path, count in counts.items():
+            origin = origin_text(origin_of(path, folders))
+            origins[origin] = origins.get(origin, 0) + count
+        click.echo("  " + " · ".join(f"{origin}: {count}" for origin, count in origins.items()))
 
 
 def _folders() -> list[Path]:

@@ -155,6 +155,8 @@ class Cluster:
     """Where a node may write temporary files and compiler caches (double-quoted shell text)."""
     directives: list[str] = field(default_factory=list)
     """Further options in the header, e.g. `-v USE_SSH=1`."""
+    templates: str | None = None
+    """Name of job templates that an installed package brings; they come behind those of a project or an event."""
     patterns: dict[str, str] = field(default_factory=dict)
     """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`."""
     visible_from_nodes: list[str] = field(default_factory=list)

@@ -2,7 +2,8 @@
 
 Every function raises ConfigError with all problems of the first wrong file, and RequestError for what does not exist.
 `folders` are the folders that have a say before the user's and the shipped ones, the nearest first: usually the
-project's and the event's. A hit in the cache of checked files imports neither YAML nor pydantic.
+project's and the event's. What installed packages bring (`plug_ins`) comes last: a shipped name wins over it. A hit in
+the cache of checked files imports neither YAML nor pydantic.
 """
 
 import functools
@@ -12,6 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hackathon.config import plug_ins
 from hackathon.config.cache import cache_key, keep, recall
 from hackathon.config.cluster import Cluster
 from hackathon.config.problems import MAXIMUM_BYTES, ConfigError, Problem, listing, nearest, read_bounded, shown
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 PROJECT_FILE, EVENT_FILE, RECIPE_FILE, USER_FILE = "project.yaml", "hackathon.yaml", "recipe.yaml", "config.yaml"
 SHARED = "shared"
 """The folder beside recipes that has the files which several of them share."""
+TOOLKIT, USER, EVENT = "hackathon", "user", "event"
+"""Whose files are (`origin_of`), beside a project's and a package's."""
 _Record = TypeVar("_Record")
 Dialects = Callable[[str], type | None]
 """Scheduler's name → the record of its dialect, None when there is no such scheduler here. The schedulers own their
@@ -40,11 +44,16 @@ def load_cluster(name: str, folders: Sequence[Path], dialects: Dialects) -> Clus
     return _read(Cluster, find_cluster(name, folders), name, dialects)
 
 
+def load_cluster_file(path: Path, dialects: Dialects) -> Cluster:
+    """Return the profile of a cluster in a file that `find_cluster` gave."""
+    return _read(Cluster, path, path.stem, dialects)
+
+
 def find_cluster(name: str, folders: Sequence[Path]) -> Path:
     """Return the file of a cluster's profile, the first on the search path."""
-    path = _find(name, _cluster_folders(folders), ".yaml")
+    path = _find(name, _cluster_folders(folders), ".yaml") or _of_package("clusters", name)
     if path is None:
-        raise _unknown("config.no_cluster", name, _cluster_files(folders))
+        raise _unknown("config.no_cluster", name, cluster_files(folders)[0])
     return path
 
 
@@ -62,13 +71,13 @@ def load_recipe(target: str | Path, folders: Sequence[Path] = ()) -> tuple[Recip
     if folder is None and "\0" not in text and text and os.path.isfile(os.path.join(text, RECIPE_FILE)):  # noqa: PTH113, PTH118
         folder = Path(text)
     if folder is None:
-        raise _unknown("config.no_recipe", text, _recipe_files(folders))
+        raise _unknown("config.no_recipe", text, recipe_files(folders)[0])
     return _recipe(folder.absolute()), folder.absolute()
 
 
 def recipe_on_path(name: str, folders: Sequence[Path] = ()) -> Path | None:
     """Return the folder of the recipe that a name leads to, None when there is none."""
-    file = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}")
+    file = _find(name, _recipe_folders(folders), f"/{RECIPE_FILE}") or _of_package("recipes", name)
     return file.parent if file else None
 
 
@@ -145,8 +154,8 @@ def _is_ignored(path: Path) -> bool:
 def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Cluster], list[Problem]]:
     """Return the clusters by name, and the problems of profiles that cannot be read."""
     clusters: list[Cluster] = []
-    problems: list[Problem] = []
-    for name, path in sorted(_cluster_files(folders).items()):
+    files, problems = cluster_files(folders)
+    for name, path in sorted(files.items()):
         try:
             clusters.append(_read(Cluster, path, name, dialects))
         except ConfigError as error:
@@ -157,8 +166,8 @@ def list_clusters(folders: Sequence[Path], dialects: Dialects) -> tuple[list[Clu
 def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Problem]]:
     """Return the recipes by name, and the problems of recipes that cannot be read."""
     recipes: list[Recipe] = []
-    problems: list[Problem] = []
-    for _, path in sorted(_recipe_files(folders).items()):
+    files, problems = recipe_files(folders)
+    for _, path in sorted(files.items()):
         try:
             recipes.append(_recipe(path.parent))
         except ConfigError as error:
@@ -169,7 +178,7 @@ def list_recipes(folders: Sequence[Path] = ()) -> tuple[list[Recipe], list[Probl
 def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]]":
     """Return the rules for failures, and the problems of files that cannot be read.
 
-    A rule replaces those of its id that lie further along the search path: project, event, user, shipped.
+    A rule replaces those of its id that lie further along the search path: project, event, user, shipped, packages.
     """
     rules, problems = find_rules(folders)
     return [rule for rule, _ in rules], problems
@@ -178,8 +187,8 @@ def load_rules(folders: Sequence[Path] = ()) -> "tuple[list[Rule], list[Problem]
 def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], list[Problem]]":
     """Return the rules with their files, and the problems of files; see load_rules."""
     by_id: dict[str, tuple[Rule, Path]] = {}
-    problems: list[Problem] = []
-    for path in rule_files(folders):
+    packages, problems = _rules_of_packages()
+    for path in [*_rule_files(folders), *packages]:
         try:
             rules = load_rule_file(path)
         except ConfigError as error:
@@ -187,7 +196,12 @@ def find_rules(folders: Sequence[Path] = ()) -> "tuple[list[tuple[Rule, Path]], 
             continue
         for index, rule in enumerate(rules):
             _, other = by_id.setdefault(rule.id, (rule, path))
-            if other != path and other.parent == path.parent:
+            if path in packages and other != path:
+                if other in packages or other.is_relative_to(shipped("templates")):
+                    origin = packages.get(other, TOOLKIT)
+                    values = {"id": rule.id, "package": packages[path], "other": origin}
+                    problems.append(Problem("plug_ins.rule_hidden", path, None, ("rules", index, "id"), values))
+            elif other != path and other.parent == path.parent:
                 values = {"id": rule.id, "other": other.name}
                 problems.append(Problem("rules.id_elsewhere", path, None, ("rules", index, "id"), values))
     return list(by_id.values()), problems
@@ -209,6 +223,22 @@ def _rules_in(path: Path, raw: bytes) -> "list[Rule]":
 
 def rule_files(folders: Sequence[Path] = ()) -> list[Path]:
     """Return the files of rules, the one that has the first say first; those of one folder by name."""
+    return [*_rule_files(folders), *_rules_of_packages()[0]]
+
+
+def _rules_of_packages() -> tuple[dict[Path, str], list[Problem]]:
+    """Return the files of rules of installed packages with the package's name, and the problems of others."""
+    files: dict[Path, str] = {}
+    problems: list[Problem] = []
+    for plug_in in plug_ins.of_kind("rules"):
+        try:
+            files[plug_ins.file_of(plug_in)] = plug_in.package
+        except RequestError as error:
+            problems.append(_problem(plug_in, error))
+    return files, problems
+
+
+def _rule_files(folders: Sequence[Path]) -> list[Path]:
     rule_folders = [*(folder / "templates" / "rules" for folder in folders), *_user_folder("rules")]
     return [
         folder / name
@@ -334,24 +364,76 @@ def _find(name: str, folders: Iterator[Path], ending: str) -> Path | None:
     return None
 
 
-def _cluster_files(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return name → file of every cluster; the first on the search path hides others of its name."""
+def cluster_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Problem]]:
+    """Return name → file of every cluster, the first on the search path, and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _cluster_folders(folders):
         for name in _names(folder):
             if name.endswith(".yaml") and not name.startswith("."):
                 files.setdefault(name.removesuffix(".yaml"), folder / name)
-    return files
+    return files, _add_packages("clusters", files)
 
 
-def _recipe_files(folders: Sequence[Path]) -> dict[str, Path]:
-    """Return name → file of every recipe; the first on the search path hides others of its name."""
+def recipe_files(folders: Sequence[Path]) -> tuple[dict[str, Path], list[Problem]]:
+    """Return name → recipe.yaml of every recipe, the first on the search path, and the problems of packages."""
     files: dict[str, Path] = {}
     for folder in _recipe_folders(folders):
         for name in _names(folder):
             if not name.startswith(".") and (folder / name / RECIPE_FILE).is_file():
                 files.setdefault(name, folder / name / RECIPE_FILE)
-    return files
+    return files, _add_packages("recipes", files)
+
+
+def _add_packages(kind: str, files: dict[str, Path]) -> list[Problem]:
+    """Add the files of installed packages whose names are free; return what is wrong with the others.
+
+    A project, an event and a user may have a file of the same name on purpose: then nothing is wrong.
+    """
+    problems: list[Problem] = []
+    free = {plug_in.name for plug_in in plug_ins.of_kind(kind)} - files.keys()
+    for plug_in in plug_ins.of_kind(kind):
+        try:
+            if plug_in.name in free:
+                plug_ins.find(kind, plug_in.name)  # which refuses a name of two packages
+                files[plug_in.name] = plug_ins.file_of(plug_in)
+            elif origin_of(files[plug_in.name], ()) == TOOLKIT:
+                raise RequestError(
+                    "plug_ins.hidden", name=plug_in.name, group=f"hackathon.{kind}", package=plug_in.package
+                )
+        except RequestError as error:
+            problems.append(_problem(plug_in, error))
+    return problems
+
+
+def _problem(plug_in: plug_ins.PlugIn, error: RequestError) -> Problem:
+    """Return an error of a package among those of files: where a file has its name, the package has its own."""
+    return Problem(error.id, Path(plug_in.package), values=dict(error.values))
+
+
+def _of_package(kind: str, name: str) -> Path | None:
+    plug_in = plug_ins.find(kind, name)
+    return plug_ins.file_of(plug_in) if plug_in is not None else None
+
+
+def origin_of(path: Path, folders: Sequence[Path]) -> str:
+    """Return whose a file on the search path is.
+
+    That is PROJECT_FILE or EVENT for one of the folders, else TOOLKIT, USER, or a package's name and version.
+    """
+    for folder in folders:
+        if path.is_relative_to(folder):
+            return PROJECT_FILE if (folder / PROJECT_FILE).is_file() else EVENT
+    if path.is_relative_to(shipped("templates")) or path.is_relative_to(shipped("recipes")):
+        return TOOLKIT
+    own = any(path.is_relative_to(folder.parent) for folder in _user_folder("clusters"))
+    plug_in = None if own else plug_ins.owner(path)
+    return USER if plug_in is None else plug_in.package
+
+
+def package_of(path: Path, folders: Sequence[Path]) -> str | None:
+    """Return name and version of the installed package that brings a file, None for any other file."""
+    origin = origin_of(path, folders)
+    return None if origin in (TOOLKIT, USER, EVENT, PROJECT_FILE) else origin
 
 
 def _names(folder: Path) -> list[str]:

@@ -36,6 +36,12 @@ def changes(old: Request, new: Request, whys: Mapping[str, str]) -> list[Request
         if before != after:
             why = message("crate.why_asked_cluster") if name == "cluster" else whys.get(name, of_cluster)
             differences.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
+    before_packages, after_packages = old.plug_ins or {}, new.plug_ins or {}
+    for name in dict.fromkeys((*before_packages, *after_packages)):
+        before, after = before_packages.get(name), after_packages.get(name)
+        if before != after:
+            why = message("crate.why_package")
+            differences.append(RequestChange(name, _shown(name, before), _shown(name, after), why))
     why_given = message("crate.why_given")
     for name in dict.fromkeys((*old.parameters, *new.parameters)):
         if old.parameters.get(name) != new.parameters.get(name):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from hackathon.access.ownership import ForeignFile, Trusted, foreign, foreign_below
-from hackathon.config import load
+from hackathon.config import load, plug_ins
 from hackathon.config.trust import (
     SEARCHED,
     ForeignError,
@@ -55,9 +55,13 @@ class Places:
     def admit(self, path: Path) -> bool:
         """Return whether a file that would be run, or sourced, is taken. Raises ForeignError where others' are refused.
 
-        What came with the toolkit and what lies in the user's settings is taken, whoever installed it.
+        What came with the toolkit or with a package beside it, and what lies in the user's settings, is taken, whoever
+        installed it.
         """
-        return _is_given(path) or self.judge(foreign(path, self.trusted))
+        if _is_given(path):
+            return True
+        stranger = foreign(path, self.trusted)
+        return (stranger is not None and plug_ins.owner(path) is not None) or self.judge(stranger)
 
     def admit_run(self, folder: Path) -> None:
         """See that a run or a study that is used again is the user's or the team's. Raises ForeignError."""

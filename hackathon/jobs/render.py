@@ -54,13 +54,13 @@ def render(
     own; its value is the project's folder, which the environment's lines know as `$HK_PROJECT`.
 
     `template_folders` (a project's, an event's) are searched before the shipped templates, each for `jobs/NAME.sh.j2`;
-    a template there may extend the shipped one as `shipped/NAME.sh.j2`. A mapping says whose files count in each: the
-    file that is read is looked at, not that which lay there when sources were gathered. Raises TemplateError for a
-    template that is not safe or not valid, ForeignError for one that does not count, RequestError for a value that may
-    not stand in a header.
+    a template there may extend the shipped one as `shipped/NAME.sh.j2`. Between them come those that the cluster takes
+    from an installed package. A mapping says whose files count in each: the file that is read is looked at, not that
+    which lay there when sources were gathered. Raises TemplateError for a template that is not safe or not valid,
+    ForeignError for one that does not count, RequestError for a value that may not stand in a header.
     """
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    environment, values = _environment(template_folders, dialect), _values(request, dialect)
+    environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
     if handed_on is not None:
         values["handed_on"] = True
         values["assignments"] += f"\nHK_OF_PROJECT={_quoted('HK_OF_PROJECT', str(handed_on))}"
@@ -70,7 +70,7 @@ def render(
 def render_shell(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
     """Return, for an interactive job, the text that sets up its environment and the header's options as words."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    environment, values = _environment(template_folders, dialect), _values(request, dialect)
+    environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
     header, options = render_header(request, cluster, template_folders)
     words = [word for line in header.splitlines() for word in shlex.split(line)[1:] if line.startswith("#")]
     return _fill(environment, "shell.sh.j2", values), [*words, *options]
@@ -79,7 +79,7 @@ def render_shell(request: Request, cluster: Cluster, template_folders: "Folders"
 def render_header(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
     """Return the header of a script, and the options that only the command of a submission can have."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    environment, values = _environment(template_folders, dialect), _values(request, dialect)
+    environment, values = _environment(template_folders, dialect, cluster), _values(request, dialect)
     return _fill(environment, f"scheduler-{request.scheduler}.sh.j2", values), _command_options(request, dialect)
 
 
@@ -259,13 +259,39 @@ def _shipped_as(template: str, dialect: Dialect) -> Iterator[Path]:
     yield shipped("templates", "jobs") / template
 
 
-def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment":
+def templates_of_package(name: str, cluster: str) -> Path:
+    """Return the folder of the job templates of an installed package that a cluster takes by name.
+
+    Raises RequestError when no package has them, and for a package that cannot be used.
+    """
+    from hackathon.config import plug_ins
+
+    plug_in = plug_ins.find("templates", name)
+    if plug_in is None:
+        raise RequestError("plug_ins.no_templates", name=name, cluster=cluster)
+    return plug_ins.file_of(plug_in)
+
+
+def check_templates(folder: Path) -> None:
+    """See that the job templates in a folder may be used. Raises TemplateError, also when there are none."""
+    environment = _environment((), Dialect(), None)
+    files = sorted(folder.glob("*.sh.j2"))
+    if not files:
+        raise TemplateError("jobs.template_missing", name=f"{folder}/*.sh.j2")
+    for path in files:
+        lint(environment, path.name, _template_text(path, None), str(path))
+
+
+def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster | None) -> "Environment":
     from jinja2 import BaseLoader, TemplateNotFound
 
     from hackathon.jobs.templates.sandbox import TemplateSandbox
     from hackathon.text.paths import user_cache
 
-    trusted_by_folder = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)
+    folders = template_folders if isinstance(template_folders, Mapping) else dict.fromkeys(template_folders)
+    trusted_by_folder = {folder / "jobs": trusted for folder, trusted in folders.items()}
+    if cluster is not None and cluster.templates is not None:
+        trusted_by_folder.setdefault(templates_of_package(cluster.templates, cluster.name), None)
 
     class Loader(BaseLoader):
         """Own folders first, then the scheduler's and the shipped ones; `shipped/NAME` is always one of the latter.
@@ -278,7 +304,7 @@ def _environment(template_folders: "Folders", dialect: Dialect) -> "Environment"
             own = (
                 {}
                 if template.startswith("shipped/")
-                else {folder / "jobs" / name: trusted_by_folder[folder] for folder in trusted_by_folder}
+                else {folder / name: trusted_by_folder[folder] for folder in trusted_by_folder}
             )
             for path, trusted in (own | dict.fromkeys(_shipped_as(name, dialect))).items():
                 if "/" not in name and path.is_file():

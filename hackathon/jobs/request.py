@@ -85,6 +85,8 @@ class Request:
     exclude: tuple[str, ...] = ()
     """Paths or patterns in `source` that are linked into the run, not copied."""
     team: str | None = None
+    plug_ins: dict[str, str] | None = None
+    """`kind name` → package and version of what installed packages bring; None without any."""
     origins: dict[str, str] = field(default_factory=dict)
     """Field or `parameters.NAME` → where its value came from."""
 

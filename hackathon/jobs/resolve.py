@@ -59,6 +59,8 @@ class Sources:
     event_folder: Path | None = None
     team: "Team | None" = None
     """The event's team that the project belongs to: its group pays where nobody names another one."""
+    plug_ins: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What of it installed packages bring (`jobs.packages`)."""
     left_out: tuple[ForeignFile, ...] = ()
     """What belongs to other accounts and has therefore no say."""
 
@@ -192,6 +194,7 @@ def resolve(sources: Sources, *, processes: int | None = None, mode: str | None 
         memory=(settings.memory or None) if settings else None,
         exclude=tuple(project.exclude) if project else (),
         team=settings.team if settings else None,
+        plug_ins=dict(sources.plug_ins) or None,
         origins=origins,
     )
 

@@ -14,6 +14,7 @@ from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
 from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
 from hackathon.jobs.options import Options, options_of_environment
+from hackathon.jobs.packages import packages_of
 from hackathon.jobs.places import Foreign, Places, around, strangers_project
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
 from hackathon.schedulers import profiles
@@ -57,13 +58,15 @@ def gather(
     project, surrounding = (search.project, None) if around_it is None else (None, search.project)
     user = load.load_user()
     folders = search.folders
-    recipe = folder = None
+    recipe = folder = recipe_file = None
     shared: dict[str, Path] = {}
     if project is None:
         recipe, folder = load.load_recipe(str(target), folders)
+        recipe_file = folder / load.RECIPE_FILE
         shared = load.shared_files(recipe, folder)
     elif project.recipe is not None:
         recipe, folder = load.load_recipe(project.recipe, folders)
+        recipe_file = folder / load.RECIPE_FILE
         shared = load.shared_files(recipe, folder)
         # a project that carries its own copy of the program runs that copy
         if project_folder and (project_folder / recipe.entry).is_file():
@@ -79,7 +82,8 @@ def gather(
     name, origin = cluster_name(options, of_environment, project or surrounding, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
-    cluster = profiles.load_cluster(name, folders)
+    cluster_file = load.find_cluster(name, folders)
+    cluster = profiles.load_cluster_file(cluster_file)
     subject = recipe.name if recipe else project.name if project else ""
     built = environment_here(subject, cluster, environment, project_folder or around_it or start, search)
     team = None
@@ -103,6 +107,7 @@ def gather(
         python_environment=built,
         event_folder=search.event_folder,
         team=team,
+        plug_ins=packages_of(cluster, cluster_file, folders, recipe_file),
         left_out=tuple(search.left_out),
     )
 

@@ -18,6 +18,7 @@ from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
 from hackathon.jobs.changes import COMPARED, RequestChange, changes
 from hackathon.jobs.options import Options, options_of_environment
+from hackathon.jobs.packages import packages_of
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
@@ -55,7 +56,14 @@ def sources_here(
         name, origin = cluster_name(options, of_environment, project, user, event)
     if name is None:
         raise RequestError("jobs.no_cluster")
-    cluster = profiles.load_cluster(name, folders)
+    try:
+        cluster_file = load.find_cluster(name, folders)
+    except RequestError:
+        package = (old.plug_ins or {}).get(f"clusters {name}")
+        if package is None:
+            raise
+        raise RequestError("plug_ins.gone", cluster=name, package=package) from None
+    cluster = profiles.load_cluster_file(cluster_file)
     built = environment_here(old.recipe or old.name, cluster, environment, project_folder or start, search)
     return Sources(
         cluster=cluster,
@@ -70,6 +78,7 @@ def sources_here(
         cluster_origin=origin,
         python_environment=built,
         event_folder=search.event_folder,
+        plug_ins=packages_of(cluster, cluster_file, folders),
         left_out=tuple(search.left_out),
     )
 
@@ -126,6 +135,7 @@ def transfer(
         in_place=False if foreign else old.in_place,
         exclude=() if foreign else old.exclude,
         team=(sources.project.team if sources.project else None) if foreign else old.team,
+        plug_ins={**_of_program(old), **sources.plug_ins} or None,
     )
     new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))
     origins = dict.fromkeys((*COMPARED, *(f"parameters.{parameter}" for parameter in parameters)), f"run {run}")
@@ -271,6 +281,11 @@ class _Move:
                 offered=", ".join(usable),
             )
         return launchers[0]
+
+
+def _of_program(old: Request) -> dict[str, str]:
+    """Return the package that the program is from: it comes with the run, whatever is installed here."""
+    return {name: package for name, package in (old.plug_ins or {}).items() if name.startswith("recipes ")}
 
 
 def _recipe_here(old: Request, folders: list[Path]) -> Recipe | None:

@@ -23,6 +23,11 @@ def load_cluster(name: str, folders: Sequence[Path] = ()) -> Cluster:
     return load.load_cluster(name, folders, registry.dialect_type)
 
 
+def load_cluster_file(path: Path) -> Cluster:
+    """Return the profile in a file that `config.load.find_cluster` gave, checked as `load_cluster` does."""
+    return load.load_cluster_file(path, registry.dialect_type)
+
+
 def list_clusters(folders: Sequence[Path] = ()) -> "tuple[list[Cluster], list[Problem]]":
     """Return the clusters by name, and the problems of profiles that cannot be read."""
     return load.list_clusters(folders, registry.dialect_type)

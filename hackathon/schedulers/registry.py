@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from hackathon.config import plug_ins
 from hackathon.schedulers.dialect import Dialect, JobAllocation
 from hackathon.text.errors import RequestError
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from hackathon.schedulers.base import Scheduler
     from hackathon.schedulers.scripts import ScriptLanguage
 
-ENTRY_POINTS = "hackathon.schedulers"
 BUILT_IN = {
     "gridengine": (
         "hackathon.schedulers.gridengine.commands:GridEngine",
@@ -54,11 +54,14 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
 
     Raises RequestError for an unknown name or a plug-in that does not load.
     """
-    target = BUILT_IN[name][0] if name in BUILT_IN else _plug_in(name)
+    if name in BUILT_IN:
+        return _with_dialect(_class(BUILT_IN[name][0])(), dialect or {})
+    plug_in = _plug_in(name)
+    kind = plug_ins.load(plug_in)
     try:
-        return _scheduler(name, target, dialect or {})
+        return _with_dialect(_checked(name, kind, plug_in.target)(), dialect or {})
     except Exception as error:  # a plug-in is foreign code: whatever it raises is reported, not fatal
-        raise RequestError("schedulers.plug_in_broken", name=name, target=target, reason=_words(error)) from error
+        raise plug_ins.broken(plug_in, error) from error
 
 
 def load_dialect(name: str, values: Mapping[str, Any] | None = None) -> Dialect:
@@ -118,7 +121,7 @@ def dialect_types() -> dict[str, type[Dialect]]:
 
 def names() -> list[str]:
     """Return the names of all schedulers, plug-ins too; one that does not load is among them (see `problems`)."""
-    return sorted({*BUILT_IN, *_plug_ins()})
+    return sorted({*BUILT_IN, *(plug_in.name for plug_in in plug_ins.of_kind("schedulers"))})
 
 
 def here() -> list[str]:
@@ -142,15 +145,18 @@ def problems() -> dict[str, str]:
     return reasons
 
 
-def _scheduler(name: str, target: str, values: Mapping[str, Any]) -> "Scheduler":
+def _checked(name: str, kind: Any, target: str) -> "type[Scheduler]":
+    """Return the class of a plug-in's scheduler. Raises TypeError for anything else."""
     from hackathon.schedulers.base import Scheduler
 
-    kind = _class(target)
-    if not issubclass(kind, Scheduler):
+    if not (isinstance(kind, type) and issubclass(kind, Scheduler)):
         raise TypeError(f"{target} is not a subclass of {Scheduler.__module__}.Scheduler")
     if kind.name != name:
         raise TypeError(f"{target} has the name {kind.name!r}")
-    scheduler: Scheduler = kind()
+    return kind
+
+
+def _with_dialect(scheduler: "Scheduler", values: Mapping[str, Any]) -> "Scheduler":
     return replace(scheduler, dialect=type(scheduler.dialect).of(values)) if values else scheduler
 
 
@@ -159,32 +165,17 @@ def _class(target: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-def _plug_in(name: str) -> str:
-    target = _plug_ins().get(name)
-    if target is not None:
-        return target
+def _plug_in(name: str) -> plug_ins.PlugIn:
+    plug_in = plug_ins.find("schedulers", name)
+    if plug_in is not None:
+        return plug_in
     near = _near(name, names())
     if near:
         raise RequestError("schedulers.unknown_near", name=name, near=", ".join(near), known=", ".join(names()))
     raise RequestError("schedulers.unknown", name=name, known=", ".join(names()))
 
 
-def _plug_ins() -> dict[str, str]:
-    """Return name → `module:class` of installed plug-ins; a broken metadata folder gives none."""
-    import importlib.metadata  # slow to import: only for names that are not built in
-
-    try:
-        entries = importlib.metadata.entry_points(group=ENTRY_POINTS)
-        return {entry.name: entry.value for entry in entries}
-    except Exception:
-        return {}
-
-
 def _near(name: str, candidates: list[str]) -> list[str]:
     import difflib
 
     return difflib.get_close_matches(name, candidates, 3)
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

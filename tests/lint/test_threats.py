@@ -243,6 +243,7 @@ READERS: dict[str, tuple[str, str]] = {
     "cli/survey/open.py": ("command", WRITES),
     "cli/survey/serve.py": ("command _serve", "drop box and token"),
     "config/cache.py": ("recall", "cache"),
+    "config/plug_ins.py": ("_recall", "cache"),
     "config/validate.py": ("_checked", "cache"),
     "diagnosis/bundle.py": ("_packed", WRITES),
     "diagnosis/facts.py": ("_rows", "file of a run"),
@@ -370,7 +371,7 @@ def test_every_cell_is_a_test_that_exists_or_a_reason() -> None:
 def test_every_command_that_reads_what_others_write_is_in_the_table() -> None:
     """The rest only writes what the user said, or shows what comes with the toolkit."""
     apart = NAMES - {command for cells, _ in THREATS.values() for command in cells}
-    assert apart == {"completion", "docs", "schema"}
+    assert apart == {"completion", "docs", "plugins", "schema"}
 
 
 def test_every_place_that_opens_or_parses_a_file_is_listed() -> None:

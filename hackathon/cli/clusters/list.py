@@ -14,13 +14,23 @@ from hackathon.text.messages import localized, message
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(as_json: bool) -> None:
     from hackathon.cli.show import echo_table
+    from hackathon.config import load
     from hackathon.config.trust import folders_that_count
+    from hackathon.jobs.origins import origin_text
     from hackathon.schedulers import profiles
 
-    entries, problems = profiles.list_clusters(folders_that_count(Path.cwd()))
+    folders = folders_that_count(Path.cwd())
+    entries, problems = profiles.list_clusters(folders)
+    files, _ = load.cluster_files(folders)
+    origins = {cluster.name: load.origin_of(files[cluster.name], folders) for cluster in entries}
     if as_json:
         rows = [
-            {"name": cluster.name, "title": localized(cluster.title), "scheduler": cluster.scheduler}
+            {
+                "name": cluster.name,
+                "title": localized(cluster.title),
+                "scheduler": cluster.scheduler,
+                "from": origins[cluster.name],
+            }
             for cluster in entries
         ]
         value = {"schema_version": 1, "clusters": rows, "problems": [str(problem) for problem in problems]}
@@ -28,10 +38,11 @@ def command(as_json: bool) -> None:
         return
     chosen = os.environ.get("HACKATHON_CLUSTER")
     echo_table(
-        [message("cli.name"), message("cli.scheduler"), message("cli.title"), message("cli.queues")],
+        [message("cli.name"), message("cli.scheduler"), message("cli.from"), message("cli.title"),
+         message("cli.queues")],
         [
             [f"{cluster.name} *" if cluster.name == chosen else cluster.name, cluster.scheduler,
-             localized(cluster.title), " ".join(cluster.queues)]
+             origin_text(origins[cluster.name]), localized(cluster.title), " ".join(cluster.queues)]
             for cluster in entries
         ],
     )  # fmt: skip

@@ -24,17 +24,19 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help=message("help.option_json"))
 def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
     from hackathon.config.evidence import cited_values
-    from hackathon.config.load import find_cluster
+    from hackathon.config.load import find_cluster, origin_of, package_of
     from hackathon.config.trust import folders_that_count
     from hackathon.config.yaml import read_yaml
     from hackathon.scaling.cluster_measurements import measured
     from hackathon.schedulers import profiles
 
     folders = folders_that_count(Path.cwd())
-    cluster = profiles.load_cluster(name, folders)
-    values = cited_values(read_yaml(find_cluster(name, folders)).value) if as_json or with_evidence else []
+    path = find_cluster(name, folders)
+    cluster = profiles.load_cluster_file(path)
+    values = cited_values(read_yaml(path).value) if as_json or with_evidence else []
     if as_json:
         value: dict[str, Any] = {"schema_version": 1, **asdict(cluster), "measured": measured(cluster.name)}
+        value["from"] = origin_of(path, folders)
         value["values"] = [
             {"key": cited.key, "value": cited.value, "sources": cited.sources, "unverified": cited.unverified}
             for cited in values
@@ -44,6 +46,8 @@ def command(name: str, live: bool, with_evidence: bool, as_json: bool) -> None:
         echo_json(value)
         return
     click.echo(f"{cluster.name}: {localized(cluster.title, cluster.name)}")
+    if package := package_of(path, folders):
+        click.echo(message("cli.of_package", package=package))
     if with_evidence:
         echo_evidence(cluster, values)
     else:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hackathon.config import plug_ins
 from hackathon.config.recipe import InstallStep
 from hackathon.runs.environment.requirement_lines import beyond_packages, is_plain
 from hackathon.text.errors import RequestError
@@ -171,7 +172,7 @@ def _must_not_steer(step: InstallStep, folder: Path, variant: str, lock: str, *,
     for package in (*step.packages, *step.from_source):
         if package.startswith("-"):
             raise RequestError("environments.option", package=package)
-    if trusted or folder.resolve().is_relative_to(shipped("recipes").resolve()):
+    if trusted or folder.resolve().is_relative_to(shipped("recipes").resolve()) or plug_ins.owner(folder) is not None:
         return
     recipe = folder / "recipe.yaml"
     if recipe.is_file() and not _is_own(recipe):

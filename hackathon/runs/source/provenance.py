@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hackathon
+from hackathon.config import plug_ins
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
 from hackathon.runs.source import snapshot
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SHOWN_FILES = 5
 # Where a value came from is no difference, nor are folders: they show in their files.
 _NOT_COMPARED = frozenset(
-    {"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source", "shared"}
+    {"origins", "schema_version", "toolkit_version", "note", "tags", "parent", "study", "source", "shared", "plug_ins"}
 )
 
 
@@ -48,15 +49,16 @@ def user() -> str:
 def differences(run: RunDirectory, request: "Request | None" = None) -> list[str]:
     """Return, one line each, what differs between a run as it was submitted and now; empty when nothing does.
 
-    Compared: the toolkit's version, the project's files now with the recorded hashes, the run's own copy with
-    the recorded hashes (its job may have written into it), and with `request` (the same request, resolved now: cluster
-    profile, project and parameters) every field.
+    Compared: the toolkit's version and those of packages, the project's files now with the recorded hashes, the run's
+    own copy with the recorded hashes (its job may have written into it), and with `request` (the same request, resolved
+    now: cluster profile, project and parameters) every field.
     """
     lines = []
     record = run.record()
     then = record.toolkit_version
     if then and then != hackathon.__version__:
         lines.append(message("runs.differs_toolkit", then=then, now=hackathon.__version__))
+    lines += _packages(record)
     source = read_json(run.path / "source.json")
     source = source if isinstance(source, dict) else {}
     if not source:
@@ -67,6 +69,22 @@ def differences(run: RunDirectory, request: "Request | None" = None) -> list[str
         lines += _own_copy(run, source)
     if request is not None:
         lines += _fields(record.raw, request.to_json())
+    return lines
+
+
+def _packages(record: RunRecord) -> list[str]:
+    """Return which packages that a run took something from are of another version now, or gone."""
+    lines = []
+    for entry, then in mapping_of(record.raw.get("plug_ins")).items():
+        kind, _, name = str(entry).partition(" ")
+        try:
+            plug_in = plug_ins.find(kind, name)
+            now = plug_in.package if plug_in is not None else "–"
+        except RequestError as error:
+            now = error.message
+        if now != then:
+            values = {"entry": printable(str(entry)), "then": printable(str(then)), "now": now}
+            lines.append(message("runs.differs_package", **values))
     return lines
 
 

@@ -43,6 +43,7 @@ FOLDERS = {
     "now": "web",
     "outputs": "runs",
     "plan": "parallel",
+    "plug_ins": "config",
     "port": "programs",
     "predict": "prediction",
     "preflight": "runs",

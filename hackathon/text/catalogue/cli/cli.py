@@ -131,6 +131,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "--processes-per-node 2、または複数ノードのクラスタなら --nodes 2 を指定してください",
     ),
     "measure_kept": ("saved in {file}", "保存: {file}"),
+    "from": ("from", "提供元"),
+    "of_package": ("From the package {package}", "パッケージ {package} から"),
     "recipe_where": (
         "in {folder}; runs under {launchers}; scaling is measured by {metric}",
         "場所: {folder}、起動方法: {launchers}、スケーリングの指標: {metric}",

@@ -176,6 +176,16 @@ MESSAGES: dict[str, tuple[str, str]] = {
         'Print a completion script.\n\n\b\n  eval "$(hackathon completion bash)"     in ~/.bashrc',
         '補完スクリプトを表示します。\n\n\b\n  eval "$(hackathon completion bash)"     ~/.bashrc に書く',
     ),
+    "plugins_short": (
+        "List what installed packages add to the toolkit.",
+        "インストール済みパッケージが追加する機能の一覧",
+    ),
+    "plugins_help": (
+        "List the commands, recipes, clusters, rules, templates, and schedulers that installed packages add, and say "
+        "which cannot be used and why. The exit code is 1 if there are any.\n\n\b\n  hackathon plugins",
+        "インストール済みのパッケージが追加するコマンド・レシピ・クラスタ・ルール・テンプレート・スケジューラの一覧を表示し、"
+        "使えないものとその理由を示します。使えないものがあれば終了コードは 1 です。\n\n\b\n  hackathon plugins",
+    ),
     "shell_short": (
         "Start an interactive job in the project's environment.",
         "プロジェクトと同じ環境で対話ジョブを始める",

@@ -111,6 +111,7 @@ MESSAGES = {
     "why_threads": ("a node of {cluster} has {cores} cores", "{cluster} の 1 ノードは {cores} コア"),
     "why_walltime": ("the queue allows at most {limit}", "キューの上限は {limit}"),
     "why_launcher": ("{cluster} has no {launcher}", "{cluster} に {launcher} はありません"),
+    "why_package": ("from the installed packages", "インストール済みのパッケージによる"),
     "why_default": ("the program's default", "プログラムの既定値"),
     "why_other_machine": ("specific to {cluster}", "{cluster} 固有の設定"),
     "same": ("nothing changes", "変更はありません"),

@@ -219,6 +219,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     # differences
     "differs_toolkit": ("toolkit: then {then}, now {now}", "ツールキット: 当時 {then}、現在 {now}"),
+    "differs_package": ("package of {entry}: then {then}, now {now}", "{entry} のパッケージ: 当時 {then}、現在 {now}"),
     "differs_no_source": ("its source was not recorded", "ソースが記録されていません"),
     "differs_unreadable": (
         "the project's files in {folder} cannot be compared: {what}",

@@ -10,10 +10,6 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "Scheduler {name!r} does not exist. Did you mean {near}? Known: {known}.",
         "スケジューラ {name!r} はありません。{near} のことですか？使えるもの: {known}。",
     ),
-    "plug_in_broken": (
-        "The scheduler {name!r} ({target}) cannot be loaded: {reason}",
-        "スケジューラ {name!r}（{target}）を読み込めません: {reason}",
-    ),
     # runner
     "command_missing": (
         "`{command}` was not found on this machine",

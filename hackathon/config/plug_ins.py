@@ -1,0 +1,235 @@
+"""What installed packages add to the toolkit: entry points in the environment of the Python that it runs in.
+
+Each kind has a group of entry points, `hackathon.<kind>`. A command and a scheduler are objects that are imported when
+they are used. Recipes, clusters, rules and templates are files in a package: `name = "package.folder"` says in which
+folder, and nothing of the package is imported.
+
+Whoever knows a name does not ask here: to import `importlib.metadata` and to read the entry points of all packages
+takes as long as a third of a start. The list is kept in the user's cache until a folder changes in which Python looks
+for packages. Such a package is trusted as the toolkit itself is: Python would run it.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hackathon.text.errors import RequestError
+from hackathon.text.messages import message
+from hackathon.text.paths import user_cache
+
+FILES = {"recipes": "{name}/recipe.yaml", "clusters": "{name}.yaml", "rules": "{name}.yaml", "templates": "."}
+"""Kind of files → where they lie in the folder that an entry point names."""
+KINDS = ("commands", *FILES, "schedulers")
+_HEAD = "plug-ins 1"
+_SETTLED = 3.0
+"""Seconds for which a folder has not changed when the list is kept: an installer may be at work, and its next change
+can have the same time."""
+
+_Marks = tuple[tuple[str, int], ...]
+"""Folders in which Python looks for packages, and when each changed."""
+
+
+class PlugIn(NamedTuple):
+    """One entry point of an installed package."""
+
+    kind: str
+    name: str
+    target: str
+    """`module:object`, or for files the folder as `package.folder`."""
+    distribution: str
+    """Name of the installed package, as pip shows it."""
+    version: str
+
+    @property
+    def package(self) -> str:
+        """The package with its version, for people and records."""
+        return f"{self.distribution} {self.version}"
+
+
+_latest: tuple[_Marks, bool, list[PlugIn]] | None = None
+"""The last answer of this process: for which state of the folders, and whether the packages themselves were read."""
+
+
+def installed(*, anew: bool = False) -> list[PlugIn]:
+    """Return the plug-ins by kind, name and package, whether they work or not; `anew` does not believe the cache."""
+    global _latest
+    marks = _marks()
+    if _latest is not None and _latest[0] == marks and (_latest[1] or not anew):
+        return _latest[2]
+    plug_ins = None if anew else _recall(marks)
+    fresh = plug_ins is None
+    if plug_ins is None:
+        plug_ins = sorted(_read_packages([folder for folder, _ in marks]))
+        _keep(marks, plug_ins)
+    _latest = marks, fresh, plug_ins
+    return plug_ins
+
+
+def of_kind(kind: str) -> list[PlugIn]:
+    """Return the plug-ins of a kind by name; two packages may bring the same name."""
+    return [plug_in for plug_in in installed() if plug_in.kind == kind]
+
+
+def find(kind: str, name: str) -> PlugIn | None:
+    """Return the plug-in of that name, None without one. Raises RequestError when two packages bring it."""
+    matches: list[PlugIn] = []
+    for anew in (False, True):
+        matches = matches or [
+            plug_in for plug_in in installed(anew=anew) if (plug_in.kind, plug_in.name) == (kind, name)
+        ]
+    if len(matches) > 1:
+        packages = ", ".join(plug_in.package for plug_in in matches)
+        raise RequestError("plug_ins.twice", group=f"hackathon.{kind}", name=name, packages=packages)
+    return matches[0] if matches else None
+
+
+def load(plug_in: PlugIn) -> Any:
+    """Return the object that a command's or scheduler's entry point names. Raises RequestError as `broken` says."""
+    import importlib
+
+    module, _, attributes = plug_in.target.partition(":")
+    try:
+        value: Any = importlib.import_module(module)
+        for attribute in filter(None, attributes.split(".")):
+            value = getattr(value, attribute)
+    except (Exception, SystemExit) as error:  # foreign code: whatever it raises is told, and not fatal
+        raise broken(plug_in, error) from error
+    return value
+
+
+def file_of(plug_in: PlugIn) -> Path:
+    """Return the file of a recipe, cluster or rules, the folder of templates. Raises RequestError as `broken` says."""
+    if not plug_in.name or set(plug_in.name) & set("/\0") or plug_in.name.startswith("."):
+        raise broken(plug_in, message("plug_ins.bad_name"))
+    folder = _folder_of(plug_in)
+    path = folder / FILES[plug_in.kind].format(name=plug_in.name)
+    if plug_in.kind != "templates" and not path.is_file():
+        raise broken(plug_in, message("plug_ins.no_file", file=path))
+    return path
+
+
+def owner(path: Path) -> PlugIn | None:
+    """Return the plug-in that brings a file, None for any other file."""
+    for plug_in in installed() if ".." not in path.parts else ():
+        if plug_in.kind in FILES:
+            with suppress(RequestError):
+                file = file_of(plug_in)
+                if path == file or path.is_relative_to(file.parent if plug_in.kind == "recipes" else file):
+                    return plug_in
+    return None
+
+
+def broken(plug_in: PlugIn, reason: object) -> RequestError:
+    """Return the error that names the package, the entry point, the reason and what to do."""
+    if isinstance(reason, BaseException):
+        reason = f"{type(reason).__name__}: {reason}"
+    text = " ".join(str(reason).split())
+    return RequestError(
+        "plug_ins.broken",
+        package=plug_in.package,
+        distribution=plug_in.distribution,
+        group=f"hackathon.{plug_in.kind}",
+        name=plug_in.name,
+        target=plug_in.target,
+        reason=text if len(text) <= 300 else f"{text[:299]}…",
+    )
+
+
+def _folder_of(plug_in: PlugIn) -> Path:
+    import importlib.util
+
+    top, *parts = plug_in.target.split(".")
+    if not all(part.isidentifier() for part in (top, *parts)):
+        raise broken(plug_in, message("plug_ins.no_folder_name"))
+    try:
+        # only the first name: to find a module below it Python would run the package
+        spec = importlib.util.find_spec(top)
+    except Exception as error:
+        raise broken(plug_in, error) from error
+    for location in (spec.submodule_search_locations if spec else None) or ():
+        folder = Path(location, *parts)
+        if folder.is_dir():
+            return folder
+    raise broken(plug_in, message("plug_ins.no_folder", folder="/".join((top, *parts))))
+
+
+def _marks() -> _Marks:
+    """Return the folders in which packages lie, and when each changed.
+
+    The current folder is none of them: `python -m hackathon` puts it first, whoever it belongs to.
+    """
+    folders = sys.path
+    with suppress(OSError):
+        folders = sys.path[1:] if sys.path[:1] == [os.getcwd()] else sys.path  # noqa: PTH109 — `--help` asks for it
+    marks = []
+    for folder in dict.fromkeys(folders):
+        with suppress(OSError):
+            if os.path.isabs(folder):  # noqa: PTH117
+                marks.append((folder, os.stat(folder).st_mtime_ns))  # noqa: PTH116
+    return tuple(marks)
+
+
+def _read_packages(folders: list[str]) -> Iterator[PlugIn]:
+    from importlib.metadata import distributions
+
+    groups = {f"hackathon.{kind}": kind for kind in KINDS}
+    names = set()
+    for distribution in distributions(path=folders):
+        try:
+            entries = [entry for entry in distribution.entry_points if entry.group in groups]
+            if not entries:
+                continue
+            name, version = _word(distribution.metadata["Name"]), _word(distribution.version)
+        except Exception:  # a damaged folder of one package hides no other
+            continue
+        if name not in names:  # an older version further along the path is not the one that Python imports
+            names.add(name)
+            for entry in entries:
+                yield PlugIn(groups[entry.group], _word(entry.name), _word(entry.value), name, version)
+
+
+def _word(text: object) -> str:
+    return " ".join(str(text).split()) or "?"
+
+
+def _recall(marks: _Marks) -> list[PlugIn] | None:
+    """Return the list that was kept for this state of the folders, None without one."""
+    try:
+        with open(_kept_in(), encoding="utf-8", errors="surrogateescape") as stream:  # noqa: PTH123
+            head, _, text = stream.read().partition("\n\n")
+        rows = [line.split("\t") for line in text.splitlines()]
+    except (OSError, RuntimeError):
+        return None
+    if head != _state(marks) or rows[-1:] != [["end"]] or any(len(row) != len(PlugIn._fields) for row in rows[:-1]):
+        return None
+    return [PlugIn(*row) for row in rows[:-1]]
+
+
+def _keep(marks: _Marks, plug_ins: list[PlugIn]) -> None:
+    """Keep a list; does nothing when that cannot be done, or when a folder changed a moment ago."""
+    import time
+
+    from hackathon.text.files import write_whole
+
+    newest = max((changed for _, changed in marks), default=0) / 1e9
+    if newest > time.time() - _SETTLED:
+        return
+    lines = ["\t".join(plug_in) for plug_in in plug_ins]
+    with suppress(OSError, RuntimeError):
+        path = Path(_kept_in())
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(path, "\n".join([_state(marks), "", *lines, "end", ""]), 0o600)
+
+
+def _kept_in() -> str:
+    """Return the file of the list. Each environment has its own, so that two of them do not take turns in one."""
+    from zlib import crc32
+
+    return f"{user_cache()}/plug-ins-{crc32(os.fsencode(sys.prefix)):08x}"
+
+
+def _state(marks: _Marks) -> str:
+    return "\n".join([_HEAD, *(f"{changed} {folder!r}" for folder, changed in marks)])
