@@ -60,7 +60,7 @@ class Sources:
     team: "Team | None" = None
     """The event's team that the project belongs to: its group pays where nobody names another one."""
     plug_ins: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """What of it installed packages bring (`jobs.packages`)."""
+    """What of it installed packages bring (`sources.packages_of`)."""
     left_out: tuple[ForeignFile, ...] = ()
     """What belongs to other accounts and has therefore no say."""
 

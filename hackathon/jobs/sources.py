@@ -1,12 +1,12 @@
 """Find the files that have a say in a request and read them."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hackathon.access.ownership import Trusted, foreign
-from hackathon.config import load
+from hackathon.config import load, plug_ins
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import own_team
 from hackathon.config.project import Defaults, Project
@@ -14,10 +14,9 @@ from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
 from hackathon.jobs.environments import RECORD as ENVIRONMENT_RECORD
 from hackathon.jobs.options import Options, options_of_environment
-from hackathon.jobs.packages import packages_of
 from hackathon.jobs.places import Foreign, Places, around, strangers_project
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources
-from hackathon.schedulers import profiles
+from hackathon.schedulers import profiles, registry
 from hackathon.text.errors import RequestError
 
 if TYPE_CHECKING:
@@ -155,3 +154,28 @@ def cluster_name(
     if event and len(event.clusters) == 1:
         return next(iter(event.clusters)), EVENT
     return machine.likely_cluster(), "this machine"
+
+
+def packages_of(
+    cluster: Cluster, cluster_file: Path, folders: Sequence[Path], recipe_file: Path | None = None
+) -> dict[str, str]:
+    """Return `kind name` → package and version of what installed packages bring: a run's record names them.
+
+    Example: `clusters kumo` → `hackathon-kumo 1.2`.
+
+    Raises RequestError for a name that two packages bring.
+    """
+    packages = {"clusters": load.package_of(cluster_file, folders)}
+    names = {"clusters": cluster.name}
+    if recipe_file is not None:
+        packages["recipes"], names["recipes"] = load.package_of(recipe_file, folders), recipe_file.parent.name
+    if cluster.templates is not None:
+        packages["templates"], names["templates"] = _package("templates", cluster.templates), cluster.templates
+    if cluster.scheduler not in registry.BUILT_IN:
+        packages["schedulers"], names["schedulers"] = _package("schedulers", cluster.scheduler), cluster.scheduler
+    return {f"{kind} {names[kind]}": package for kind, package in packages.items() if package is not None}
+
+
+def _package(kind: str, name: str) -> str | None:
+    plug_in = plug_ins.find(kind, name)
+    return None if plug_in is None else plug_in.package

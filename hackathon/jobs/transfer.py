@@ -18,13 +18,12 @@ from hackathon.config.recipe import Recipe
 from hackathon.jobs import machine
 from hackathon.jobs.changes import COMPARED, RequestChange, changes
 from hackathon.jobs.options import Options, options_of_environment
-from hackathon.jobs.packages import packages_of
 from hackathon.jobs.parameters import choose_values, option_words
 from hackathon.jobs.places import Foreign, around
 from hackathon.jobs.request import Request
 from hackathon.jobs.resolve import COMMAND_LINE, ENVIRONMENT, EVENT, PROJECT, USER, Sources, payer, usual_threads
 from hackathon.jobs.resolve import declared_parameters as declared
-from hackathon.jobs.sources import cluster_name, environment_here
+from hackathon.jobs.sources import cluster_name, environment_here, packages_of
 from hackathon.jobs.surroundings import surroundings, surroundings_of_crate
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError

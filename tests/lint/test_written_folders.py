@@ -26,6 +26,7 @@ REASONS: dict[str, str] = {
     "cli/board/board_io.py": FRESH,
     "cli/clusters/check.py": GUARDED,
     "config/cache.py": SETTINGS,
+    "config/plug_ins.py": SETTINGS,
     "config/trust.py": "after --trust, in the project that it was said of",
     "diagnosis/bundle.py": ASKED,
     "diagnosis/examine.py": FRESH,

@@ -37,7 +37,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "no_folder": ("the folder {folder} does not exist", "フォルダ {folder} がありません"),
     "no_file": ("the file {file} does not exist", "ファイル {file} がありません"),
-    "no_command": ("it is no click command, but {type}", "click のコマンドではなく {type} です"),
+    "no_command": ("it is not a click command but {type}", "click のコマンドではなく {type} です"),
     "no_templates": (
         "Cluster {cluster} takes its job templates from {name}, which no installed package has.",
         "クラスタ {cluster} が使うジョブのテンプレート {name} は、どのパッケージにもありません。",
