@@ -274,7 +274,7 @@ def templates_of_package(name: str, cluster: str) -> Path:
 
 def check_templates(folder: Path) -> None:
     """See that the job templates in a folder may be used. Raises TemplateError, also when there are none."""
-    environment = _environment((), Dialect(), None)
+    environment = _environment((), Dialect())
     files = sorted(folder.glob("*.sh.j2"))
     if not files:
         raise TemplateError("jobs.template_missing", name=f"{folder}/*.sh.j2")
@@ -282,7 +282,7 @@ def check_templates(folder: Path) -> None:
         lint(environment, path.name, _template_text(path, None), str(path))
 
 
-def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster | None) -> "Environment":
+def _environment(template_folders: "Folders", dialect: Dialect, cluster: Cluster | None = None) -> "Environment":
     from jinja2 import BaseLoader, TemplateNotFound
 
     from hackathon.jobs.templates.sandbox import TemplateSandbox

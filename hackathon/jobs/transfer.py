@@ -134,7 +134,7 @@ def transfer(
         in_place=False if foreign else old.in_place,
         exclude=() if foreign else old.exclude,
         team=(sources.project.team if sources.project else None) if foreign else old.team,
-        plug_ins={**_of_program(old), **sources.plug_ins} or None,
+        plug_ins={**({} if foreign else _of_program(old)), **sources.plug_ins} or None,
     )
     new = replace(new, stop_before=min(cluster.stop_before, new.walltime // 5))
     origins = dict.fromkeys((*COMPARED, *(f"parameters.{parameter}" for parameter in parameters)), f"run {run}")
@@ -283,7 +283,7 @@ class _Move:
 
 
 def _of_program(old: Request) -> dict[str, str]:
-    """Return the package that the program is from: it comes with the run, whatever is installed here."""
+    """Return the package that a run's program is from, whatever is installed here."""
     return {name: package for name, package in (old.plug_ins or {}).items() if name.startswith("recipes ")}
 
 

@@ -81,5 +81,5 @@ _RULES: dict[str, Callable[[Any], bool]] = {
     "binding": _or_none(lambda value: value in ALL_BINDINGS), "directives": _texts, "exclude": _texts,
     "memory": _or_none(_number(1)), "gpus_per_process": _number(1),
     "source": _text, "shared": _mapping(_text, _text), "in_place": lambda value: isinstance(value, bool),
-    "team": _or_none(_text), "origins": _mapping(_text, _text),
+    "team": _or_none(_text), "plug_ins": _or_none(_mapping(_text, _text)), "origins": _mapping(_text, _text),
 }  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from hackathon.cli.main import run
 from hackathon.config import load, plug_ins
+from hackathon.diagnosis import rule_limits
 from hackathon.jobs.places import around
 from hackathon.schedulers import profiles
 from hackathon.text.errors import RequestError
@@ -297,3 +298,18 @@ def test_files_of_a_package_count_whoever_installed_it(package: Package, tmp_pat
     for other in (beside, recipe.parent / ".." / ".." / ".." / ".." / "work" / "recipe.yaml"):
         with pytest.raises(RequestError, match="belongs to"):
             places.admit(other)
+
+
+@pytest.mark.slow
+def test_a_packages_rule_that_does_not_end_costs_itself_only(
+    package: Package, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "rules: [{id: slow-one, part: data, level: root, title: A, patterns: [{regex: 'CUDA out (a*a*a*a*)*b'}]}]\n"
+    site = package("slow", {"rules": ["slow = slow.rules"]}, {"slow/__init__.py": "", "slow/rules/slow.yaml": rule})
+    monkeypatch.setattr(rule_limits, "EACH", 0.3)
+    text = f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\nCUDA out {'a' * 3000}\n"
+    Path("rank-0.log").write_text(text)
+    assert run(["diagnose", "rank-0.log"]) in (0, 1)
+    answer = capsys.readouterr()
+    assert f"rule slow-one in {site / 'slow' / 'rules' / 'slow.yaml'} took too long" in answer.err
+    assert "GPU" in answer.out

@@ -318,9 +318,8 @@ def test_rules_list(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypa
     assert "templates/rules/wrong.yaml:1: rules: 3 is not a list" in shown.err
     assert run(["rules", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert {"id": "our-disk", "part": "filesystem", "level": "root", "title": "The disk of {host} is full"} in listed[
-        "rules"
-    ]
+    ours = {"id": "our-disk", "part": "filesystem", "level": "root", "title": "The disk of {host} is full"}
+    assert {**ours, "from": "project.yaml"} in listed["rules"]
     assert len(listed["problems"]) == 1
     assert run(["rules", "list", "--part", "files"]) == 2
     assert "filesystem" in capsys.readouterr().err
