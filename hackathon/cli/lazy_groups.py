@@ -12,7 +12,7 @@ from hackathon.text.messages import message
 
 
 def command_of(plug_in: plug_ins.PlugIn) -> click.Command:
-    """Return the command of a package. Raises RequestError where it cannot be imported or is no command."""
+    """Return the command of a package. Raises RequestError if it cannot be imported or is not a command."""
     value = plug_ins.load(plug_in)
     if not isinstance(value, click.Command):
         raise plug_ins.broken(plug_in, message("plug_ins.no_command", type=type(value).__name__))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> int:
     from hackathon.cli.show import echo_table, printable
 
-    packages = plug_ins.installed(anew=True)
+    packages = plug_ins.installed(refresh=True)
     states = {plug_in: _state(plug_in) for plug_in in packages}
     bad = [plug_in for plug_in, (state, _) in states.items() if state == "bad"]
     if as_json:

@@ -53,13 +53,13 @@ _latest: tuple[_Marks, bool, list[PlugIn]] | None = None
 """The last answer of this process: for which state of the folders, and whether the packages themselves were read."""
 
 
-def installed(*, anew: bool = False) -> list[PlugIn]:
-    """Return the plug-ins by kind, name and package, whether they work or not; `anew` does not believe the cache."""
+def installed(*, refresh: bool = False) -> list[PlugIn]:
+    """Return the plug-ins by kind, name and package, whether they work or not; `refresh` ignores the cache."""
     global _latest
     marks = _marks()
-    if _latest is not None and _latest[0] == marks and (_latest[1] or not anew):
+    if _latest is not None and _latest[0] == marks and (_latest[1] or not refresh):
         return _latest[2]
-    plug_ins = None if anew else _recall(marks)
+    plug_ins = None if refresh else _recall(marks)
     fresh = plug_ins is None
     if plug_ins is None:
         plug_ins = sorted(_read_packages([folder for folder, _ in marks]))
@@ -76,9 +76,9 @@ def of_kind(kind: str) -> list[PlugIn]:
 def find(kind: str, name: str) -> PlugIn | None:
     """Return the plug-in of that name, None without one. Raises RequestError when two packages bring it."""
     matches: list[PlugIn] = []
-    for anew in (False, True):
+    for refresh in (False, True):
         matches = matches or [
-            plug_in for plug_in in installed(anew=anew) if (plug_in.kind, plug_in.name) == (kind, name)
+            plug_in for plug_in in installed(refresh=refresh) if (plug_in.kind, plug_in.name) == (kind, name)
         ]
     if len(matches) > 1:
         packages = ", ".join(plug_in.package for plug_in in matches)
@@ -95,7 +95,7 @@ def load(plug_in: PlugIn) -> Any:
         value: Any = importlib.import_module(module)
         for attribute in filter(None, attributes.split(".")):
             value = getattr(value, attribute)
-    except (Exception, SystemExit) as error:  # foreign code: whatever it raises is told, and not fatal
+    except (Exception, SystemExit) as error:  # foreign code can raise anything; none of it may end the toolkit
         raise broken(plug_in, error) from error
     return value
 
@@ -159,7 +159,7 @@ def _folder_of(plug_in: PlugIn) -> Path:
 def _marks() -> _Marks:
     """Return the folders in which packages lie, and when each changed.
 
-    The current folder is none of them: `python -m hackathon` puts it first, whoever it belongs to.
+    The current folder does not count: `python -m hackathon` puts it first, whoever owns it.
     """
     folders = sys.path
     with suppress(OSError):

@@ -60,7 +60,7 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
     kind = plug_ins.load(plug_in)
     try:
         return _with_dialect(_checked(name, kind, plug_in.target)(), dialect or {})
-    except Exception as error:  # a plug-in is foreign code: whatever it raises is reported, not fatal
+    except Exception as error:  # a plug-in is foreign code and can raise anything; none of it may end the toolkit
         raise plug_ins.broken(plug_in, error) from error
 
 

@@ -259,7 +259,7 @@ def test_the_list_is_kept_until_something_is_installed(package: Package, monkeyp
     assert names() == ["again", "works"] and not kept.exists()
 
 
-def test_a_stale_list_is_looked_at_anew_before_a_name_is_refused(
+def test_a_stale_list_is_refreshed_before_a_name_is_refused(
     package: Package, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     site = package("good", {"commands": ["works = good:command"]}, {"good/__init__.py": COMMAND})
