@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @job_options
 @click.option("--in-place", is_flag=True, default=None, help=message("help.option_in_place"))
 @click.option("--explain", is_flag=True, help=message("help.option_explain"))
+@click.option("--all", "all_files", is_flag=True, help=message("help.option_all_files"))
 @click.option("--rank", is_flag=True, help=message("help.option_rank_script"))
 @click.option("--files", is_flag=True, help=message("help.option_files"))
 @click.option("--to", "folder", metavar="DIR", type=click.Path(), help=message("help.option_render_to"))
@@ -31,6 +32,7 @@ def command(
     target: str | None,
     options: Options,
     explain: bool,
+    all_files: bool,
     rank: bool,
     files: bool,
     folder: str | None,
@@ -42,7 +44,9 @@ def command(
     from hackathon.jobs.plan import plan_jobs
     from hackathon.jobs.sources import find_sources
 
-    _require_one({"--explain": explain, "--rank": rank, "--to": folder is not None, "--essence": essence})
+    _require_one(
+        {"--explain": explain, "--all": all_files, "--rank": rank, "--to": folder is not None, "--essence": essence}
+    )
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
     (job,) = plan_jobs(sources, place=False).jobs
@@ -54,8 +58,14 @@ def command(
 
         text = short(request, sources.cluster, sources.runs.parent, sources.template_folders)
         click.echo(text, nl=False)
+    elif all_files:
+        all_texts = {**script.files, **_files(job)}
+        if as_json:
+            echo_json({"schema_version": 1, "files": all_texts}, indent=None)
+        else:
+            click.echo("\n".join(f"==> {name} <==\n{text}" for name, text in all_texts.items()), nl=False)
     elif as_json:
-        answer = {"request": request.to_json(), "job": script.job, "rank": script.rank}
+        answer = {"request": request.to_json(), "job": script.job, "library": script.library, "rank": script.rank}
         if files:
             answer["files"] = dict(_files(job))
         echo_json(answer, indent=None)

@@ -18,6 +18,7 @@ from hackathon.config.trust import (
     take,
     trusted_event,
 )
+from hackathon.jobs.script import SCRIPTS
 from hackathon.text.paths import is_shipped, shipped, user_config
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Places:
 
     def admit_run(self, folder: Path) -> None:
         """See that a run or a study that is used again is the user's or the team's. Raises ForeignError."""
-        names = [folder / name for name in ("job.sh", "request.json", "study.json", "source.json")]
+        names = [folder / name for name in (*SCRIPTS, "request.json", "study.json", "source.json")]
         for path in names:
             self.admit(path)
 

@@ -10,8 +10,8 @@ from hackathon.jobs.request import Request
 if TYPE_CHECKING:
     from hackathon.jobs.cost import Cost
     from hackathon.jobs.grid import Cell
-    from hackathon.jobs.render import JobScript
     from hackathon.jobs.resolve import Sources
+    from hackathon.jobs.script import JobScript
     from hackathon.jobs.settings import Settings
     from hackathon.schedulers.machine import NodeGroup
 

@@ -5,13 +5,13 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.config.cluster import Cluster
 from hackathon.jobs import binding
 from hackathon.jobs.request import Request
+from hackathon.jobs.script import SCRIPTS, JobScript
 from hackathon.jobs.templates.lint import TemplateError, lint
 from hackathon.schedulers import registry
 from hackathon.schedulers.dialect import TOKEN, Dialect, Header
@@ -35,16 +35,6 @@ _LARGEST = 1 << 16
 """Bytes of a template; the largest that is shipped has 11,000."""
 
 
-@dataclass(frozen=True)
-class JobScript:
-    """What lies in the run directory and is submitted."""
-
-    job: str
-    """`job.sh`."""
-    rank: str
-    """`rank.sh`, the same for every request unless a template overrides it."""
-
-
 def render(
     request: Request, cluster: Cluster, template_folders: "Folders" = (), *, handed_on: Path | None = None
 ) -> JobScript:
@@ -64,7 +54,8 @@ def render(
     if handed_on is not None:
         values["handed_on"] = True
         values["assignments"] += f"\nHK_OF_PROJECT={_quoted('HK_OF_PROJECT', str(handed_on))}"
-    return JobScript(_fill(environment, "job.sh.j2", values), _fill(environment, "rank.sh.j2", values))
+    job, library, rank = (_fill(environment, f"{name}.j2", values) for name in SCRIPTS)
+    return JobScript(job, rank, library)
 
 
 def render_shell(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> tuple[str, list[str]]:
@@ -151,32 +142,34 @@ def assignments(request: Request, reserved_exit_codes: Iterable[int] = ()) -> st
     for name in request.variables:
         if not _NAME.match(name):
             raise RequestError("jobs.variable_name", name=name)
-    values: dict[str, str | int | Iterable[str]] = {
-        "HK_NAME": request.name,
-        "HK_NODES": request.nodes,
-        "HK_PROCESSES": request.processes,
-        "HK_PROCESSES_PER_NODE": request.processes_per_node,
-        "HK_THREADS": request.threads,
-        "HK_WALLTIME": request.walltime,
-        "HK_STOP_BEFORE": request.stop_before,
-        "HK_STOP_SIGNAL": request.signal,
-        "HK_TELEMETRY": request.telemetry_seconds,
-        "HK_LAUNCHER": request.launcher,
-        "HK_MODE": request.mode or "",
-        "HK_GROUP": request.group or "",
-        "HK_SCRATCH": request.scratch,
-        "HK_SOURCE": request.source if request.in_place else "source",
-        "HK_ENVIRONMENT": request.environment,
-        "HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()],
-        "HK_MPI_OPTIONS": request.mpi_options,
-        "HK_COMMAND": request.command,
-    }
-    if request.gpus_per_process > 1:
-        values["HK_GPUS_PER_PROCESS"] = request.gpus_per_process
-    values |= binding.arrays(request)
+    lines: list[Mapping[str, str | int | Iterable[str]]] = [
+        {"HK_NAME": request.name},
+        {
+            "HK_NODES": request.nodes,
+            "HK_PROCESSES": request.processes,
+            "HK_PROCESSES_PER_NODE": request.processes_per_node,
+            "HK_THREADS": request.threads,
+            **({"HK_GPUS_PER_PROCESS": request.gpus_per_process} if request.gpus_per_process > 1 else {}),
+        },
+        {"HK_WALLTIME": request.walltime, "HK_STOP_BEFORE": request.stop_before, "HK_STOP_SIGNAL": request.signal},
+        {"HK_LAUNCHER": request.launcher, "HK_MODE": request.mode or "", "HK_TELEMETRY": request.telemetry_seconds},
+        {"HK_GROUP": request.group or ""},
+        {"HK_SOURCE": request.source if request.in_place else "source", "HK_SCRATCH": request.scratch},
+        {"HK_ENVIRONMENT": request.environment},
+        {"HK_VARIABLES": [f"{name}={value}" for name, value in request.exported.items()]},
+        {"HK_MPI_OPTIONS": request.mpi_options},
+        *({name: words} for name, words in binding.arrays(request).items()),
+        {"HK_COMMAND": request.command},
+    ]
     if codes := [str(code) for code in sorted(reserved_exit_codes)]:
-        values["HK_RESERVED_EXIT_CODES"] = codes
-    return "\n".join(f"{name}={_quoted(name, value)}" for name, value in values.items())
+        lines.append({"HK_RESERVED_EXIT_CODES": codes})
+    return "\n".join(" ".join(f"{name}={_quoted(name, value)}" for name, value in line.items()) for line in lines)
+
+
+_BY_LINES = ("HK_ENVIRONMENT", "HK_VARIABLES")
+"""Lists of which each entry has a line of its own, to be read and edited."""
+_WIDTH = 112
+"""Letters on a line of the other lists, unless one word is longer."""
 
 
 def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
@@ -186,7 +179,19 @@ def _quoted(name: str, value: "str | int | Iterable[str]") -> str:
         if "\0" in value:
             raise RequestError("jobs.value_nul", name=name)
         return shell_word(value)
-    return f"({' '.join(_quoted(name, part) for part in value)})"
+    words = [_quoted(name, part) for part in value]
+    if name in _BY_LINES:
+        lines = words
+    else:
+        lines = []
+        for word in words:
+            if lines and len(lines[-1]) + len(word) < _WIDTH:
+                lines[-1] += f" {word}"
+            else:
+                lines.append(word)
+    if len(lines) > 1:
+        return "".join(["(\n", *(f"  {line}\n" for line in lines), ")"])
+    return f"({''.join(lines)})"
 
 
 class HeaderValues(dict[str, Any]):
@@ -247,7 +252,7 @@ def directives(request: Request, dialect: Dialect) -> HeaderValues:
     return result
 
 
-_OF_SCHEDULER = {"scheduler-": "header.sh.j2", "identity-": "identity.sh.j2"}
+_OF_SCHEDULER = {"scheduler-": "header.sh.j2", "identity-": "identity.sh.j2", "hosts-": "hosts.sh.j2"}
 """How the templates of schedulers begin (`scheduler-NAME.sh.j2`), and what each is called in the scheduler's folder."""
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hackathon.access.exposure import can_change, can_read
 from hackathon.access.permissions import Others, group_names, is_private_group, open_to_others
 from hackathon.access.private import TEMPORARY, node_folder
+from hackathon.jobs.script import SCRIPTS
 from hackathon.runs.directory import READ, list_ids
 from hackathon.runs.doctor import BAD, GOOD, WARNING, DoctorFinding
 from hackathon.runs.job_owner import account_name
@@ -189,7 +190,7 @@ def _is_own(path: Path) -> bool:
 
 def _changers_within(run: Path) -> Others | None:
     """Return who can change a run's folder, or the files that decide whether its results are trusted."""
-    for name in ("", *READ, "source", "job.sh", "rank.sh"):
+    for name in ("", *READ, "source", *SCRIPTS):
         with suppress(OSError):
             if writers := can_change(run / name):
                 return writers

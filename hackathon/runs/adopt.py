@@ -10,8 +10,8 @@ from typing import Any
 
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.access.guarded_path import GuardedPath
-from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
+from hackathon.jobs.script import JobScript
 from hackathon.runs import job_owner
 from hackathon.runs.create import JOB_FOLDERS, create
 from hackathon.runs.directory import BY_HAND, RunDirectory, find_runs

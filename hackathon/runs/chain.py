@@ -18,8 +18,8 @@ from hackathon.runs.submit import Outcome, Outcomes, submit
 from hackathon.text.errors import HackathonError, RequestError
 
 if TYPE_CHECKING:
-    from hackathon.jobs.render import JobScript
     from hackathon.jobs.request import Request
+    from hackathon.jobs.script import JobScript
     from hackathon.runs.source import snapshot
     from hackathon.schedulers.base import Scheduler
 

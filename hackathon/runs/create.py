@@ -20,8 +20,8 @@ from hackathon.text.kill_points import step
 from hackathon.text.paths import runtime_file, shipped
 
 if TYPE_CHECKING:
-    from hackathon.jobs.render import JobScript
     from hackathon.jobs.request import Request
+    from hackathon.jobs.script import JobScript
 
 STEPS = "steps.py"
 """What records in each rank's Python where the time of its steps goes; `rank.sh` loads it."""
@@ -175,8 +175,8 @@ def _write_rest(
     folder_mode, file_mode = modes
     _put(partial / "request.json", _json(record), file_mode)
     executable = file_mode | 0o100 | (file_mode & 0o044) >> 2
-    _put(partial / "job.sh", script.job.encode("utf-8", "surrogateescape"), executable)
-    _put(partial / "rank.sh", script.rank.encode("utf-8", "surrogateescape"), executable)
+    for name, text in script.files.items():
+        _put(partial / name, text.encode("utf-8", "surrogateescape"), executable)
     _put(partial / STEPS, shipped("templates", "jobs", STEPS).read_bytes(), file_mode)
     for name in ("logs", "client"):
         os.mkdir(partial / name, 0o700)  # noqa: PTH102

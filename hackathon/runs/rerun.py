@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from hackathon.jobs.script import LIBRARY, JobScript
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.source import snapshot
@@ -22,26 +23,34 @@ def rerun(
     in-place run takes the live folder again. `differences` says beforehand what is not as it was. The new run is no
     point of the study. Raises RequestError when the script or a recorded file is gone, and as `create` does.
     """
-    from hackathon.jobs.render import JobScript
-
     request = run.request()
     runs_folder = run.path.parent if runs_folder is None else runs_folder
     source = source_of(run, runs_folder)
-    try:
-        job, rank = (
-            (run.path / name).read_bytes().decode("utf-8", "surrogateescape") for name in ("job.sh", "rank.sh")
-        )
-    except OSError as error:
-        raise RequestError("runs.rerun_no_script", run=run.id, what=error.strerror or error) from error
     return create(
         request,
-        JobScript(job, rank),
+        _scripts(run),
         runs_folder=runs_folder,
         note=note or run.note,
         tags=tags or run.tags,
         parent=run.id,
         source=source,
     )
+
+
+def _scripts(run: RunDirectory) -> JobScript:
+    """Return the recorded scripts. Raises RequestError for one that is gone."""
+    job, rank = _script(run, "job.sh"), _script(run, "rank.sh")
+    # the job.sh of a run of a former version reads no library
+    reads_library = f". ./{LIBRARY}" in job.splitlines() or (run.path / LIBRARY).exists()
+    return JobScript(job, rank, _script(run, LIBRARY) if reads_library else "")
+
+
+def _script(run: RunDirectory, name: str) -> str:
+    try:
+        return (run.path / name).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        what = f"{name}: {error.strerror or error}"
+        raise RequestError("runs.rerun_no_script", run=run.id, what=what) from error
 
 
 def source_of(run: RunDirectory, runs_folder: Path) -> snapshot.Source:

@@ -1,9 +1,9 @@
 """The contract of a scheduler: every hook with an example, and the records in which schedulers are asked and answer.
 
 A scheduler is a folder: `commands.py` (the commands, a subclass of Scheduler), `parse.py` (what they print),
-`dialect.py` (a subclass of Dialect, see `hackathon.schedulers.dialect`), `header.sh.j2` and `identity.sh.j2`,
-`samples/` (recorded output for its tests). The registry knows the built-in ones; a plug-in names its class under the
-entry point `hackathon.schedulers`. docs/how-to/add-a-scheduler.md walks through a whole one.
+`dialect.py` (a subclass of Dialect, see `hackathon.schedulers.dialect`), `header.sh.j2`, `identity.sh.j2`,
+`hosts.sh.j2`, `samples/` (recorded output for its tests). The registry knows the built-in ones; a plug-in names its
+class under the entry point `hackathon.schedulers`. docs/how-to/add-a-scheduler.md walks through a whole one.
 """
 
 import re

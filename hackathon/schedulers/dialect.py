@@ -212,14 +212,14 @@ class Dialect:
     def mpi_from_job(self) -> bool:
         """Whether a job is given mpirun's options that say where ranks run, in place of a file of hosts.
 
-        `identity.sh.j2` then puts them into the array HK_MPI_OF_JOB. Example: a site where users type
+        `hosts.sh.j2` then puts them into the array HK_MPI_OF_JOB. Example: a site where users type
         `mpirun $KUMO_MPI`: `return True`, and `read -r -a HK_MPI_OF_JOB <<<"${KUMO_MPI:-}"` in the template.
         """
         return False
 
     @classmethod
     def template_folders(cls) -> list[Path]:
-        """Return where `header.sh.j2` and `identity.sh.j2` lie: beside the dialect's module or its parents'."""
+        """Return where `header.sh.j2` and the like lie: beside the dialect's module or its parents'."""
         modules = [sys.modules[kind.__module__] for kind in cls.__mro__ if issubclass(kind, Dialect)]
         return [Path(module.__file__).parent for module in modules[:-1] if module.__file__]
 

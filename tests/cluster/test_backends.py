@@ -235,7 +235,10 @@ def test_equal_jobs_are_what_is_rendered_and_one_question_tells_of_all(site: Sit
     rendered = site.run("render", "--walltime", "120")
     assert {site.backend.submitted_script(run) for run in runs} == {rendered}
     assert {(run.path / "job.sh").read_bytes() for run in runs} == {rendered}
-    assert {(run.path / "rank.sh").read_bytes() for run in runs} == {site.run("render", "--walltime", "120", "--rank")}
+    files = json.loads(site.run("render", "--walltime", "120", "--all", "--json"))["files"]
+    assert {"job.sh", "hackathon.sh", "rank.sh"} <= set(files)
+    for name in ("hackathon.sh", "rank.sh"):
+        assert {(run.path / name).read_text() for run in runs} == {files[name]}
     text = site.run("status", runs[0].id[-8:], runs[1].id[-8:]).decode()
     assert text.count("SUCCEEDED") == 2 and all(run.id in text and run.job_id in text for run in runs[:2])
     states = {state["run_id"]: state for state in site.states()}
@@ -257,7 +260,7 @@ def test_rerun_submits_the_recorded_script_and_source(site: Site) -> None:
     path = next(path for path in (site.folder / "runs").glob("2*") if path.name != first.id)
     second = Run(path, "")
     assert second.await_end()["exit_code"] == 0
-    for name in ("job.sh", "rank.sh", "source/program.py"):
+    for name in ("job.sh", "hackathon.sh", "rank.sh", "source/program.py"):
         assert (second.path / name).read_bytes() == (first.path / name).read_bytes()
     assert json.loads((second.path / "request.json").read_text())["parent"] == first.id
 

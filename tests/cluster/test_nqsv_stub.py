@@ -1,5 +1,6 @@
 """NQSV's stand-in itself, which answers as the samples say; and what only NQSV does to a run."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,10 +67,11 @@ def test_without_T_every_node_runs_the_script_and_one_of_them_the_job(site: Site
     folder = site.folder / "runs" / "by-hand"
     folder.mkdir(parents=True)
     words = ("render", "--nodes", "2", "--launcher", "mpirun")
-    text = site.run(*words).decode()
-    assert "\n#PBS -T openmpi\n" in text
-    (folder / "job.sh").write_text(text.replace("\n#PBS -T openmpi\n", "\n"))
-    (folder / "rank.sh").write_bytes(site.run(*words, "--rank"))
+    files = json.loads(site.run(*words, "--all", "--json"))["files"]
+    assert "\n#PBS -T openmpi\n" in files["job.sh"]
+    files["job.sh"] = files["job.sh"].replace("\n#PBS -T openmpi\n", "\n")
+    for name, text in files.items():
+        (folder / name).write_text(text)
     ask(site, "qsub", "job.sh", folder=folder)
     run = Run(folder, "")
     assert run.await_end()["exit_code"] == 78

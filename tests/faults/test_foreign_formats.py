@@ -197,7 +197,7 @@ def test_a_crate(project: Path, tmp_path: Path, data: st.DataObject) -> None:
         crate.record(RESULT)
         crate.request()
         crate.source()
-        crate.script()
+        crate.scripts()
 
     told(read)
 

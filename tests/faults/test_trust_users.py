@@ -394,12 +394,22 @@ def test_a_run_that_somebody_put_in_its_place_is_not_run(site: Site) -> None:
     script = (run / "job.sh").read_text()
     mark = site.folder / "scratch" / "ran"
     shutil.move(run, place / "aside")
-    site.write("eve", run / "rank.sh", f"touch {mark}\n").chmod(0o755)
+    for name in ("hackathon.sh", "rank.sh"):
+        site.write("eve", run / name, f"touch {mark}\n").chmod(0o755)
     shutil.copytree(place / "aside" / "source", run / "source")
     run.chmod(0o777)
     options = site.options("ann")
-    options["env"]["HK_RUN"] = str(run)
-    done = subprocess.run(["bash", "-c", script, "job.sh"], cwd=run, capture_output=True, text=True, check=False,
-                          **options)  # fmt: skip
-    assert done.returncode == 78 and "belongs to another account" in done.stderr, done
-    assert not mark.exists()
+
+    def refuse(folder: Path) -> None:
+        options["env"]["HK_RUN"] = str(folder)
+        done = subprocess.run(["bash", "-c", script, "job.sh"], cwd=folder, capture_output=True, text=True, check=False,
+                              **options)  # fmt: skip
+        assert done.returncode == 78 and "belongs to another account" in done.stderr, done
+        assert not mark.exists()
+
+    refuse(run)
+    for name in ("hackathon.sh", "rank.sh"):  # in her own folder, one file of another
+        (place / "aside" / name).rename(place / "aside" / f"her-{name}")
+        shutil.move(run / name, place / "aside" / name)
+        refuse(place / "aside")
+        (place / "aside" / f"her-{name}").replace(place / "aside" / name)

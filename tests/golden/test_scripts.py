@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hackathon.config import load
 from hackathon.config.cluster import ALL_LAUNCHERS, PLAIN_LAUNCHERS, Starter
 from hackathon.jobs import machine
+from hackathon.jobs.binding import BINDING_LAUNCHERS
 from hackathon.jobs.check import CheckError, check
 from hackathon.jobs.options import Options
 from hackathon.jobs.render import JobScript, render
@@ -80,7 +81,9 @@ def _named(case: Case) -> Rendered:
     start = f"{request.scheduler}-{request.starter}-{request.launcher}"
     return Rendered(
         script.job,
+        script.library,
         (case.cluster, f"{case.cluster}-{case.launcher}", str(case)),
+        (f"{request.scheduler}-{request.launcher}", start, f"{start}-{case.cluster}", str(case)),
         (start, f"{start}-{request.mpi}", f"{start}-{case.cluster}", str(case)),
     )
 
@@ -117,7 +120,8 @@ def _problem(case: Case) -> str:
         return "is not refused"
     if case not in _reviewed().parts:
         return f"is not in {TABLE}"
-    differences = (_difference(_reviewed().script(case), script.job), _difference(_reviewed().rank, script.rank))
+    reviewed_scripts = (_reviewed().script(case), _reviewed().library(case), _reviewed().rank)
+    differences = map(_difference, reviewed_scripts, (script.job, script.library, script.rank))
     return "\n".join(filter(None, differences))
 
 
@@ -156,12 +160,16 @@ def test_any_scripts_are_put_together_again(cases: dict[Case, tuple[str | None, 
     rendered = {}
     for case, (*values, line) in cases.items():
         assignments = "".join(f"HK_{name}={value}\n" for name, value in zip("ABC", values, strict=True) if value)
-        mark = "# shellcheck disable=SC2034\n# ---- values: all ----\n"
-        script = f"#!/bin/bash\n{line}\n{mark}HK_NAME=x\n{assignments}\n# ---- next ----\n{line}"
-        rendered[case] = Rendered(script, ("header", str(case)), ("body", str(case)))
+        mark = "# Values of all\n# shellcheck disable=SC2034\n"
+        script = f"#!/bin/bash\n{line}\n{mark}HK_NAME=x\n{assignments}\n# next\n{line}"
+        names = [(part, str(case)) for part in ("header", "body", "library")]
+        rendered[case] = Rendered(script, f"f() {{ {line}; }}", *names)
     reviewed = Reviewed(files_of(rendered))
     assert {case: reviewed.script(case) for case in reviewed.parts} == {case: rendered[case].script for case in cases}
-    assert {reviewed.parts[case] for case in reviewed.of_each_pair()} == set(reviewed.parts.values())
+    assert {case: reviewed.library(case) for case in cases} == {case: rendered[case].library for case in cases}
+    assert {reviewed.parts[case][:2] for case in reviewed.of_each_pair()} == {
+        parts[:2] for parts in reviewed.parts.values()
+    }
     assert set(reviewed.of_each_body()) == {parts.body for parts in reviewed.parts.values()}
 
 
@@ -173,11 +181,11 @@ def test_files_that_nothing_uses_any_more_are_deleted(tmp_path: Path) -> None:
 
 def test_a_script_without_its_values_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="r-c-l has no block of values"):
-        files_of({Case("r", "c", "l"): Rendered("#!/bin/bash\n", ("h",), ("b",))})
+        files_of({Case("r", "c", "l"): Rendered("#!/bin/bash\n", "", ("h",), ("b",), ("l",))})
 
 
 def test_bash_reads_them() -> None:
-    scripts = _reviewed().of_each_body() | {"rank.sh": _reviewed().rank}
+    scripts = _reviewed().of_each_body() | _reviewed().libraries() | {"rank.sh": _reviewed().rank}
     answers = {
         name: subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True)
         for name, script in scripts.items()
@@ -199,12 +207,12 @@ def with_all_lines(scripts: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
-    """Each line of a body is read once between its neighbours, and all values once more as one script."""
+    """Each line of a body or library is read once between its neighbours, and all values once more as one script."""
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     values = ["#!/bin/bash", "# shellcheck disable=SC2034", "{", *_reviewed().assignments(), "}"]
     assert sum(line.startswith("HK_NAME=") for line in values) == len(RECIPES)
-    scripts = with_all_lines(_reviewed().of_each_body())
+    scripts = with_all_lines(_reviewed().of_each_body()) | with_all_lines(_reviewed().libraries())
     scripts |= {"rank.sh": _reviewed().rank, "values.sh": "\n".join([*values, ""])}
     write_files(scripts, tmp_path)
     command = ["shellcheck", "--severity=warning", "--format=gcc", *scripts]
@@ -221,8 +229,8 @@ def test_shellcheck_finds_nothing_in_starters_that_no_profile_has(starter: str, 
     cluster = replace(_cluster("slurm"), starter=starter)
     options = Options(nodes=2, launcher="torchrun")
     request = resolve(Sources(cluster=cluster, options=options, recipe=recipe, folder=folder))
-    path = tmp_path / "job.sh"
-    path.write_text(render(request, cluster).job)
+    path = tmp_path / "hackathon.sh"
+    path.write_text(render(request, cluster).library)
     assert f"# starter: {starter} " in path.read_text()
     command = ["shellcheck", "--severity=warning", "--format=gcc", path]
     answer = subprocess.run(command, capture_output=True, text=True)
@@ -245,9 +253,9 @@ def test_reedbush_header_is_what_its_users_wrote() -> None:
 
 
 def test_reedbush_script_carries_what_chainermn_users_needed() -> None:
-    lines = _script("chainermn-mnist", "reedbush-h", "mpirun").job.splitlines()
-    values = {name: shlex.split(text.strip("()")) for name, _, text in (line.partition("=") for line in lines)
-              if name in ("HK_ENVIRONMENT", "HK_VARIABLES", "HK_MPI_OPTIONS")}  # fmt: skip
+    script = _script("chainermn-mnist", "reedbush-h", "mpirun").job
+    arrays = re.findall(r"^(HK_ENVIRONMENT|HK_VARIABLES|HK_MPI_OPTIONS)=\((.*?)\)$", script, re.DOTALL | re.MULTILINE)
+    values = {name: shlex.split(text) for name, text in arrays}
     assert values["HK_MPI_OPTIONS"] == ["-x", "PYTHONUSERBASE"]
     assert {"HOME=/lustre/$GROUP/$USER", "PYTHONUSERBASE=/lustre/$GROUP/$USER/.python"} <= set(values["HK_VARIABLES"])
     assert ". /etc/profile.d/modules.sh" in values["HK_ENVIRONMENT"] and "unset PIP_ROOT" in values["HK_ENVIRONMENT"]
@@ -281,7 +289,7 @@ def test_abci_names_its_group_as_project() -> None:
 )
 def test_mpirun_gets_no_prefix_of_slashes(found: str, run: str) -> None:
     """Open MPI makes the prefix of the folder above its own; `/` ends every job: "only contained slashes"."""
-    script = _script("torch-ddp", "reedbush-h", "mpirun").job
+    script = _script("torch-ddp", "reedbush-h", "mpirun").library
     function = script[script.index("hk_mpirun_path()") :]
     function = function[: function.index("\n}\n") + 3]
     fake = f"command() {{ {f'echo {shlex.quote(found)}' if found else 'false'}; }}\n"
@@ -310,7 +318,7 @@ def test_a_port_that_somebody_listens_on_is_left_alone() -> None:
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 process"), (0, "0 processes"), (12, "12 processes")])
 def test_a_job_counts_in_plain_english(count: int, said: str) -> None:
-    script = _script("torch-ddp", "slurm", "srun").job
+    script = _script("torch-ddp", "slurm", "srun").library
     (counted,) = re.findall(r"^hk_counted\(\) .*?^}$", script, re.DOTALL | re.MULTILINE)
     text = f"{counted}\nhk_counted {count} process processes"
     assert subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True).stdout == said
@@ -318,9 +326,30 @@ def test_a_job_counts_in_plain_english(count: int, said: str) -> None:
 
 
 def _master_port(job_id: str) -> int:
-    lines = _script("torch-ddp", "slurm", "srun").job.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("hk_digits="))
-    last = next(number for number, line in enumerate(lines) if line.startswith("export MASTER_ADDR"))
-    settings = [f"HK_JOB_ID={shlex.quote(job_id)}", "HK_RUN=/x MASTER_ADDR=a HK_ATTEMPT=1 HK_DEADLINE=2"]
-    text = "\n".join([*settings, *lines[first : last + 1], 'echo "$MASTER_PORT"'])
+    (function,) = re.findall(
+        r"^hk_hosts\(\) .*?^}$", _script("torch-ddp", "slurm", "srun").library, re.DOTALL | re.MULTILINE
+    )
+    settings = [f"HK_JOB_ID={shlex.quote(job_id)}", "HK_RUN=/x HK_ATTEMPT=1 HK_DEADLINE=2 HK_NODES=1"]
+    text = "\n".join([*settings, "hk_hosts_of_job() { HK_HOSTS=(here); }", function, "hk_hosts", 'echo "$MASTER_PORT"'])
     return int(subprocess.run(["bash", "-euc", text], capture_output=True, text=True, check=True).stdout)
+
+
+def test_a_person_can_read_every_job_script() -> None:
+    """At most 90 lines, comments of two lines, and no function but the launch."""
+    lengths = {case: len(_reviewed().script(case).splitlines()) for case in _reviewed().parts}
+    longest = max(lengths, key=lengths.__getitem__)
+    assert lengths[longest] <= 90, longest
+    for script in _reviewed().of_each_body().values():
+        comments = re.findall(r"(?:^# .*\n)+", script[script.index("# Values") :], re.MULTILINE)
+        assert max(comment.count("\n") for comment in comments) <= 2
+        assert re.findall(r"^(\w+)\(\)", script, re.MULTILINE) == ["hk_launch"] and "trap " not in script
+
+
+def test_a_script_with_everything_that_can_be_asked_for_is_no_longer() -> None:
+    """A folder of `render --to`, a binding, several GPUs for each process, and a group."""
+    for case in _reviewed().of_each_pair():
+        request = replace(_rendered(case)[0], gpus_per_process=2, group="gx00")
+        if case.launcher in BINDING_LAUNCHERS:
+            request = replace(request, binding="numa")
+        script = render(request, _cluster(case.cluster), handed_on=Path("/lustre/project")).job
+        assert len(script.splitlines()) <= 90, case

@@ -1,7 +1,8 @@
-"""The reviewed job scripts by part: every header and every body once, the values by what decides them, and a table.
+"""The reviewed job scripts by part: every header, body and library once, the values by what decides them, and a table.
 
-headers/NAME.sh, bodies/NAME.sh   a script is a header and a body, with its values below the body's line "values:"
-scripts.tsv                       recipe, cluster, launcher → header, body
+headers/NAME.sh, bodies/NAME.sh   a job.sh is a header and a body, with its values below the body's lines "Values …"
+libraries/NAME.sh                 hackathon.sh
+scripts.tsv                       recipe, cluster, launcher → header, body, library
 values.txt                        sections of values; the first section of a script that has a value counts
 rank.sh                           the same for all
 """
@@ -19,11 +20,10 @@ SCRIPTS = TESTS / "golden" / "scripts"
 TABLE = "scripts.tsv"
 VALUES = "values.txt"
 _SCRIPT = re.compile(
-    r"(?P<header>#!.*?\n)(?P<begin>\n*# shellcheck disable=SC2034\n# ---- values: [^\n]*\n)"
-    r"(?P<values>HK_.*?\n)(?P<end>\n# ---- .*)",
+    r"(?P<header>#!.*?\n)(?P<begin>\n*# Values [^\n]*\n# shellcheck [^\n]*\n)(?P<values>HK_.*?\n)(?P<end>\n# .*)",
     re.DOTALL,
 )
-_VALUES_MARK = re.compile(r"^# ---- values: .*\n", re.MULTILINE)
+_VALUES_MARK = re.compile(r"^# Values .*\n# shellcheck .*\n", re.MULTILINE)
 _LEVELS = (
     (), ("recipe",), ("cluster",), ("launcher",), ("recipe", "launcher"), ("cluster", "launcher"),
     ("recipe", "cluster", "launcher"),
@@ -45,18 +45,21 @@ class Case(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """A script, and what its parts may be called: the plainest name first, the last one is the script's own."""
+    """Two scripts, and what their parts may be called: the plainest name first, the last one is the script's own."""
 
     script: str
+    library: str
     header_names: Sequence[str]
     body_names: Sequence[str]
+    library_names: Sequence[str]
 
 
 class Parts(NamedTuple):
-    """The files that hold a script's header and body."""
+    """The files that hold a script's header, body and library."""
 
     header: str
     body: str
+    library: str
 
 
 class Reviewed:
@@ -65,7 +68,10 @@ class Reviewed:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         rows = [line.split("\t") for line in files[TABLE].splitlines()[1:]]
-        self.parts = {Case(*row[:3]): Parts(f"headers/{row[3]}.sh", f"bodies/{row[4]}.sh") for row in rows}
+        self.parts = {
+            Case(*row[:3]): Parts(f"headers/{row[3]}.sh", f"bodies/{row[4]}.sh", f"libraries/{row[5]}.sh")
+            for row in rows
+        }
         self._sections = {
             title: text.removesuffix("\n")
             for title, text in re.findall(r"^\[([^\n]*)\]\n(.*?)(?=\n\[|\Z)", files[VALUES], re.DOTALL | re.MULTILINE)
@@ -77,16 +83,24 @@ class Reviewed:
         return self._files["rank.sh"]
 
     def script(self, case: Case) -> str:
-        """Return a script, put together from its parts."""
-        header, body = (self._files[name] for name in self.parts[case])
+        """Return a job.sh, put together from its parts."""
+        header, body, _ = (self._files[name] for name in self.parts[case])
         values: dict[str, str] = {}
         for level in _LEVELS:
             values = _by_name(self._sections.get(_title(level, case), "")) | values
         lines = [values[name] for name in self._sections[_ORDER].splitlines() if name in values]
         block = "".join(f"{line}\n" for line in lines if not line.startswith(_ABSENT))
         mark = _VALUES_MARK.search(body)
-        assert mark, f"{self.parts[case].body} has no line '# ---- values: …'"
+        assert mark, f"{self.parts[case].body} has no line '# Values …'"
         return header + body[: mark.end()] + block + body[mark.end() :]
+
+    def library(self, case: Case) -> str:
+        """Return the hackathon.sh of a script."""
+        return self._files[self.parts[case].library]
+
+    def libraries(self) -> dict[str, str]:
+        """Return every hackathon.sh by its file."""
+        return {name: self._files[name] for name in sorted({parts.library for parts in self.parts.values()})}
 
     def assignments(self) -> list[str]:
         """Return all assignments of all scripts, each once."""
@@ -96,12 +110,12 @@ class Reviewed:
 
     def of_each_pair(self) -> dict[Case, str]:
         """Return a script of each pair of header and body: the first that has both."""
-        first = {pair: case for case, pair in reversed(self.parts.items())}
+        first = {parts[:2]: case for case, parts in reversed(self.parts.items())}
         return {case: self.script(case) for case in sorted(first.values())}
 
     def of_each_body(self) -> dict[str, str]:
         """Return a script of each body by the body's file: the first that has it."""
-        first = {pair.body: case for case, pair in reversed(self.parts.items())}
+        first = {parts.body: case for case, parts in reversed(self.parts.items())}
         return {name: self.script(case) for name, case in sorted(first.items())}
 
 
@@ -112,21 +126,27 @@ def files_of(rendered: Mapping[Case, Rendered]) -> dict[str, str]:
     """
     headers: dict[str, Sequence[str]] = {}
     bodies: dict[str, Sequence[str]] = {}
-    texts: dict[Case, tuple[str, str]] = {}
+    libraries: dict[str, Sequence[str]] = {}
+    texts: dict[Case, tuple[str, str, str]] = {}
     values: dict[Case, dict[str, str]] = {}
-    for case, (script, header_names, body_names) in sorted(rendered.items()):
+    for case, (script, library, header_names, body_names, library_names) in sorted(rendered.items()):
         match = _SCRIPT.fullmatch(script)
         if match is None:
-            raise ValueError(f"the script {case} has no block of values between '# ---- values: …' and '# ---- …'")
-        texts[case] = (match["header"], match["begin"] + match["end"])
+            raise ValueError(f"the script {case} has no block of values between '# Values …' and '# …'")
+        texts[case] = (match["header"], match["begin"] + match["end"], library)
         headers.setdefault(texts[case][0], header_names)
         bodies.setdefault(texts[case][1], body_names)
+        libraries.setdefault(library, library_names)
         values[case] = _by_name(match["values"].removesuffix("\n"))
-    header_of, body_of = _named(headers), _named(bodies)
-    rows = [(*case, header_of[header], body_of[body]) for case, (header, body) in texts.items()]
+    header_of, body_of, library_of = _named(headers), _named(bodies), _named(libraries)
+    rows = [
+        (*case, header_of[header], body_of[body], library_of[library])
+        for case, (header, body, library) in texts.items()
+    ]
     return {
         **{f"headers/{name}.sh": text for text, name in header_of.items()},
         **{f"bodies/{name}.sh": text for text, name in body_of.items()},
+        **{f"libraries/{name}.sh": text for text, name in library_of.items()},
         TABLE: "".join("\t".join(row) + "\n" for row in [(*Case._fields, *Parts._fields), *rows]),
         VALUES: _values_file(values),
     }

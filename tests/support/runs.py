@@ -19,7 +19,7 @@ from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.slurm.commands import Slurm
 
-SCRIPT = JobScript("#!/bin/bash\necho job\n", "#!/bin/bash\necho rank\n")
+SCRIPT = JobScript("#!/bin/bash\n. ./hackathon.sh\necho job\n", "#!/bin/bash\necho rank\n", "hk_run() { echo run; }\n")
 NOBODY = 65534
 COMMAND = Path(__file__).with_name("fake_scheduler.sh")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.access.guarded_folder import GuardedFolder
+from hackathon.jobs.script import SCRIPTS
 from hackathon.runs.crate.archive_errors import ARCHIVE_ERRORS
 from hackathon.runs.record import RunRecord, read_record
 from hackathon.runs.source import snapshot
@@ -136,9 +137,9 @@ class Crate:
         git = record.get("git")
         return snapshot.Source(self.path.absolute(), files, links, git if isinstance(git, dict) else None)
 
-    def script(self) -> tuple[str, str]:
-        """Return `job.sh` and `rank.sh` as the crate has them: masked, to be read."""
-        return tuple(self.files.get(name, b"").decode("utf-8", "replace") for name in ("job.sh", "rank.sh"))  # type: ignore[return-value]
+    def scripts(self) -> dict[str, str]:
+        """Return the job's scripts by name as the crate has them: masked, to be read."""
+        return {name: self.files[name].decode("utf-8", "replace") for name in SCRIPTS if name in self.files}
 
 
 def is_crate(text: str) -> bool:

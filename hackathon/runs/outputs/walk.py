@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.access.guarded_folder import ENTRIES, FolderEntry
+from hackathon.jobs.script import SCRIPTS
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.source.selection import SIZE_LIMIT
 from hackathon.runs.source.snapshot import RUNTIME
@@ -19,7 +20,7 @@ MOST_FILES, MOST_SECONDS = 10_000, 10.0
 SOURCE = "source"
 RECORD = "outputs.json"
 TOOLKIT = frozenset({
-    "request.json", "job.sh", "rank.sh", SOURCE, "source.json", "source.diff", "source.sha256", "client", "claim",
+    "request.json", *SCRIPTS, SOURCE, "source.json", "source.diff", "source.sha256", "client", "claim",
     "events", "logs", "metrics", "telemetry", "stacks", "steps.py", "steps", "profiler", "profile", "env", "stop",
     "segment", "complete", "failed", "preflight.json", "final.json", RECORD, "plan.json", "layers.json",
     "micro_batches.json", "__pycache__",

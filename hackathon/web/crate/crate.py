@@ -20,6 +20,7 @@ import hackathon
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.config.cluster import ALL_LAUNCHERS, Starter
 from hackathon.config.load import SHARED
+from hackathon.jobs.script import SCRIPTS
 from hackathon.logs.final import Numbers, final_numbers, metric_unit
 from hackathon.logs.metrics import final_texts
 from hackathon.runs.crate.archive import LIST, METADATA, RESULT, SCHEMA_VERSION, read_inside
@@ -83,7 +84,7 @@ def collect(path: Path, *, mask: "Mask", publish: "Publish") -> Content:
     group = "" if publish.groups else record.group
     cleaner = Cleaner(mask, group)
     content = Content()
-    for name in ("job.sh", "rank.sh"):
+    for name in SCRIPTS:
         script = _read(run.files, name)
         if script is not None:
             content.files[name] = cleaner.content(script[0].replace(b"\0", b"?"))

@@ -26,6 +26,7 @@ KINDS = {
 _STATES = {"SUCCEEDED": "Completed", "CREATED": "Potential"}
 _WORDS = {
     "job.sh": "the job script, as the scheduler got it",
+    "hackathon.sh": "the functions that the job script calls",
     "rank.sh": "what every rank ran",
     "request.json": "everything that decided the job, with the origin of each value",
     "source.json": "hashes of the program's files as they were run",

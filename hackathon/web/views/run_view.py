@@ -63,6 +63,7 @@ class RunView:
     request: tuple[RunFact, ...] = ()
     """The resolved request with origins, empty fields left out."""
     script: str = ""
+    library: str = ""
     rank_script: str = ""
     commit: str = ""
     """git commit of the source, with `+` if files differed from it; empty outside git."""
@@ -95,6 +96,7 @@ def run_view(path: Path, inside: GuardedFolder, memory: Memory) -> RunView:
         queue=record.queue,
         request=tuple(request_rows(record)),
         script=inside.text("job.sh", LONGEST_TEXT),
+        library=inside.text("hackathon.sh", LONGEST_TEXT),
         rank_script=inside.text("rank.sh", LONGEST_TEXT),
         commit=_commit(mapping(source.get("git"))),
         digest=str(source.get("digest") or ""),

@@ -95,9 +95,11 @@ if [ "$hk_mode" = torchrun ]; then
   unset $hk_foreign
   # shellcheck disable=SC1090
   . "env/job-$HK_ATTEMPT.sh" # what the environment's own lines say about MPI
-  hk_run torchrun --nnodes="$HK_NODES" --node-rank="$hk_node" --nproc-per-node="$HK_PROCESSES_PER_NODE" \
-    --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 --no-python "${HK_BIND[@]}" \
-    bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" worker
+  if [ "${#HK_TORCHRUN[@]}" -eq 0 ]; then # job.sh has a launch block of a project's own, without hk_on_every_node
+    HK_TORCHRUN=(torchrun --nnodes="$HK_NODES" --nproc-per-node="$HK_PROCESSES_PER_NODE"
+      --master-addr="$MASTER_ADDR" --master-port="$MASTER_PORT" --max-restarts=0 "${HK_BIND[@]}")
+  fi
+  hk_run "${HK_TORCHRUN[@]}" --node-rank="$hk_node" --no-python bash "$HK_RUN/rank.sh" "$HK_RUN" "$HK_ATTEMPT" worker
   if [ "$hk_code" -ne 0 ] && [ -n "${HK_BIND[*]}" ]; then
     echo "hackathon: torchrun was given ${HK_BIND[*]}, which needs torch 2.9 or newer, NVIDIA GPUs and numactl"
   fi

@@ -365,6 +365,20 @@ def test_render_prints_what_json_says(project: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.startswith("#!/bin/bash\n# rank.sh")
 
 
+def test_render_all_prints_every_file_of_the_job(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["render", "torch-ddp", "--cluster", "laptop"]
+    assert run([*words, "--all", "--json"]) == 0
+    files = json.loads(capsys.readouterr().out)["files"]
+    assert list(files) == ["job.sh", "hackathon.sh", "rank.sh"]
+    for options, name in (([], "job.sh"), (["--rank"], "rank.sh")):
+        assert run([*words, *options]) == 0
+        assert capsys.readouterr().out == files[name]
+    assert run([*words, "--all"]) == 0
+    assert capsys.readouterr().out == "\n".join(f"==> {name} <==\n{text}" for name, text in files.items())
+    assert run(["render", "torch-ddp", "--cluster", "kubernetes", "--nodes", "2", "--all", "--json"]) == 0
+    assert "job.yaml" in json.loads(capsys.readouterr().out)["files"]
+
+
 @pytest.mark.parametrize("name", ["project", "recipe", "cluster", "event", "user"])
 def test_schema_is_json_schema(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schema", name]) == 0

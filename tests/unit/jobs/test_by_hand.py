@@ -53,7 +53,7 @@ def test_folder_holds_what_a_job_needs(project: Path, capsys: pytest.CaptureFixt
         Path("x").mkdir()
     assert run(["render", "--to", "x"]) == 0
     assert "cd x" in capsys.readouterr().out
-    assert {"job.sh", "rank.sh", "source", "request.json"} <= set(names(project / "x"))
+    assert {"job.sh", "hackathon.sh", "rank.sh", "source", "request.json"} <= set(names(project / "x"))
     assert json.loads(Path("x/request.json").read_text())["processes"] == 2
     assert [name for name in names(project) if name.startswith(".")] == []
     assert set(take(project).files) == {"project.yaml", "program.py"}, "the folder is no source of later runs"
@@ -123,8 +123,19 @@ def test_lone_script_says_what_to_do(project: Path, capsys: pytest.CaptureFixtur
     answer = subprocess.run(["bash", "job.sh"], cwd=place, capture_output=True, text=True)
     assert answer.returncode == 2 and answer.stdout == ""
     (line,) = answer.stderr.splitlines()
-    assert "rank.sh" in line and "hackathon render --to DIR" in line and "hackathon submit" in line
+    remedies = ("hackathon submit", "hackathon render --to DIR", "hackathon render --essence")
+    assert "hackathon.sh" in line and "rank.sh" in line and all(remedy in line for remedy in remedies)
     assert names(place) == ["job.sh"]
+
+
+@pytest.mark.parametrize("missing", ["hackathon.sh", "rank.sh"])
+def test_a_folder_without_one_of_its_files_runs_nothing(project: Path, missing: str) -> None:
+    assert run(["render", "--to", "x"]) == 0
+    Path("x", missing).unlink()
+    before = names(project / "x")
+    answer = subprocess.run(["bash", "job.sh"], cwd="x", capture_output=True, text=True)
+    assert answer.returncode == 2 and missing in answer.stderr
+    assert names(project / "x") == before
 
 
 def test_essence_runs_on_a_laptop(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,9 +200,12 @@ def test_shellcheck_finds_nothing(tmp_path: Path) -> None:
             written.append(path)
     assert {path.name for path in written} >= {"slurm-srun.sh", "reedbush-h-mpirun.sh", "abci3-torchrun.sh"}
     folder = sources("slurm", "torchrun")
-    (tmp_path / "job.sh").write_text(render(resolve(folder), folder.cluster, handed_on=tmp_path).job)
+    script = render(resolve(folder), folder.cluster, handed_on=tmp_path)
+    for name, text in script.files.items():
+        (tmp_path / name).write_text(text)
     # what is to be read by the shell of a rank stands in single quotes; the words of Open MPI may be absent
-    command = ["shellcheck", "--severity=warning", "--format=gcc", *written, tmp_path / "job.sh"]
+    written += [tmp_path / name for name in script.files]
+    command = ["shellcheck", "--severity=warning", "--format=gcc", *written]
     answer = subprocess.run(command, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stdout
 
@@ -262,6 +276,6 @@ def test_ranks_of_torchrun_are_not_told_who_mpirun_started(project: Path, tmp_pa
     )
     assert answer.returncode == 0, answer.stderr
     arguments, *variables = answer.stdout.splitlines()
-    assert "--node-rank=1" in arguments and "--no-python --bound bash" in arguments
+    assert "--node-rank=1" in arguments and "--bound --node-rank=1 --no-python bash" in arguments
     left = [line for line in variables if line.startswith(("OMPI_", "PMIX_", "PMI_"))]
     assert left == ["OMPI_MCA_btl=self,tcp"], "what the environment's own lines say stays"

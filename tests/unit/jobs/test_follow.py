@@ -13,7 +13,7 @@ import pytest
 from support.golden import Case, reviewed
 from support.patience import STRETCH, until
 
-SCRIPT = reviewed().script(Case("torch-ddp", "kubernetes", "torchrun"))
+SCRIPT = reviewed().library(Case("torch-ddp", "kubernetes", "torchrun"))
 FUNCTIONS = "".join(re.findall(r"^hk_(?:resolve|follow)\(\) .*?^}$\n", SCRIPT, re.DOTALL | re.MULTILINE))
 STAND_INS = """
 HK_RUN=$PWD HK_HOST=here HK_HOSTS=(node0)

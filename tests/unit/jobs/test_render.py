@@ -111,7 +111,7 @@ def test_own_template_overrides_one_block(tmp_path: Path) -> None:
     script = render(make(name="it's $(x)"), CLUSTER, [tmp_path]).job
     assert 'echo "stage $HK_NAME"' in script
     assert f"HK_NAME={shlex.quote(chr(105) + chr(116) + chr(39) + 's $(x)')}" in script
-    assert script.replace('echo "stage $HK_NAME"\n\n', "") == render(make(name="it's $(x)"), CLUSTER).job
+    assert script.replace('echo "stage $HK_NAME"\n', "") == render(make(name="it's $(x)"), CLUSTER).job
 
 
 @pytest.mark.parametrize("text", ["{% if %}", "{{ nothing_known }}", "{% include 'gone.sh.j2' %}"])
@@ -136,14 +136,14 @@ def test_shipped_templates_pass_the_lint() -> None:
 
 
 def test_script_runs_without_the_toolkit_and_keeps_secrets_to_itself(tmp_path: Path) -> None:
-    """A person may hand the two scripts to bash; what the environment holds is for the owner's eyes only."""
+    """A person may hand the scripts to bash; what the environment holds is for the owner's eyes only."""
     request = make(
         scheduler="local", starter="local", launcher="local", nodes=1, processes=2, telemetry_seconds=0,
         command=("bash", "-c", "echo $RANK $KEY; echo oops >&2"),
     )  # fmt: skip
     script = render(request, CLUSTER)
-    (tmp_path / "job.sh").write_text(script.job)
-    (tmp_path / "rank.sh").write_text(script.rank)
+    for name, text in script.files.items():
+        (tmp_path / name).write_text(text)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "KEY": "it's a 'secret' $(id)"}
     subprocess.run(["bash", "job.sh"], cwd=tmp_path, env=environment, check=True, timeout=STRETCH * 60)
     for rank in (0, 1):

@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hackathon.jobs.script import SCRIPTS
 from hackathon.runs import clean
 from hackathon.runs.adopt import adopt
 from hackathon.runs.cancel import cancel
@@ -25,7 +28,11 @@ from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.slurm.commands import Slurm
 from hackathon.text.errors import RequestError, UnavailableError
 from hackathon.text.files import write_json
+from support.paths import TESTS
 from support.runs import SCRIPT, FakeScheduler, append_line, new_run, project, request, write_event
+
+FORMER = TESTS / "support" / "former_run" / "20261129-110437-digits-2p-ybh36m2m"
+"""What a version recorded whose `job.sh` needed no `hackathon.sh`."""
 
 
 @pytest.fixture
@@ -138,11 +145,23 @@ def test_rerun_has_the_same_bytes(tmp_path: Path) -> None:
     (folder / "train.py").write_text("edited since\n")
     new = rerun(old)
     assert new.parent == old.id and new.id != old.id and (new.note, new.tags) == ("n", ("t",))
-    for name in ("job.sh", "rank.sh", "source.json", "source/train.py", "source/lib/tool.sh", "source/alias"):
+    for name in (*SCRIPTS, "source.json", "source/train.py", "source/lib/tool.sh", "source/alias"):
         assert (new.path / name).read_bytes() == (old.path / name).read_bytes(), name
     assert os.access(new.path / "source" / "lib" / "tool.sh", os.X_OK) and (new.path / "source" / "alias").is_symlink()
     assert not (new.path / "source" / "output.txt").exists()
     assert new.request() == old.request() and new.job_id() is None
+
+
+def test_a_run_of_a_former_version_runs_again(tmp_path: Path) -> None:
+    """Its job.sh holds what `hackathon.sh` holds now."""
+    former = tmp_path / "runs" / FORMER.name
+    shutil.copytree(FORMER, former)
+    new = rerun(RunDirectory(former))
+    assert not (new.path / "hackathon.sh").exists()
+    assert (new.path / "job.sh").read_bytes() == (former / "job.sh").read_bytes()
+    assert subprocess.run(["bash", "job.sh"], cwd=new.path).returncode == 0
+    logs = {path.name: path.read_text() for path in (new.path / "logs").glob("rank-*.log")}
+    assert logs == {"rank-0.log": "rank 0 of 2\n", "rank-1.log": "rank 1 of 2\n"}
 
 
 def test_rerun_of_a_point_is_no_point(tmp_path: Path) -> None:
@@ -161,7 +180,7 @@ def test_rerun_in_place_takes_the_live_folder(tmp_path: Path) -> None:
     assert any("train.py" in line for line in differences(old))
 
 
-@pytest.mark.parametrize("missing", ["source.json", "source/train.py", "job.sh"])
+@pytest.mark.parametrize("missing", ["source.json", "source/train.py", "job.sh", "hackathon.sh", "rank.sh"])
 def test_rerun_without_its_parts_is_refused(run: RunDirectory, missing: str) -> None:
     (run.path / missing).unlink()
     with pytest.raises(RequestError):

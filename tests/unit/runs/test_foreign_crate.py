@@ -63,8 +63,8 @@ def ran(new: Request, folder: Path, home: Path) -> Mapping[str, str]:
 
     folder.mkdir()
     script = render(replace(new, command=("env", "-0"), telemetry_seconds=0), load_cluster("laptop", []))
-    (folder / "job.sh").write_text(script.job)
-    (folder / "rank.sh").write_text(script.rank)
+    for name, text in script.files.items():
+        (folder / name).write_text(text)
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8"}
     subprocess.run(["bash", "job.sh"], cwd=folder, env=environment, check=True, timeout=60 * STRETCH)
     pairs = (folder / "logs" / "rank-0.log").read_bytes().split(b"\0")

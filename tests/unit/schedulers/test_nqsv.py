@@ -385,7 +385,7 @@ def test_reservation_is_refused_and_not_forgotten(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("topology", "program"), [("openmpi", "openmpi"), ("intmpi", "mpich"), ("openmpi", "auto")])
 def test_mpirun_is_given_what_the_job_is_given(tmp_path: Path, topology: str, program: str) -> None:
     made = replace(cluster(tmp_path, topology=topology), mpi=program)  # type: ignore[arg-type]
-    script = render(request(made, launcher="mpirun"), made).job
+    script = render(request(made, launcher="mpirun"), made).library
     called = re.findall(r"exec (?:mpiexec|\"\$\(hk_mpirun_path\)\") (\S+)", script)
     assert called and set(called) == {'"${HK_MPI_OF_JOB[@]}"'}
     assert "--hostfile" not in script and " -f " not in script.partition("hk_mpirun()")[2].partition("}\n")[0]

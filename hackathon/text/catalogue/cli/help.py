@@ -73,6 +73,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon render\n"
         "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
         "  hackathon render --explain          where each value comes from\n"
+        "  hackathon render --all              the script and the files beside it that it needs\n"
         "  hackathon render --to DIR           a folder to submit from by hand, as often as you like\n"
         "  hackathon render --essence          the few lines that start the program, and nothing else",
         "`submit` がスケジューラに渡すものと同一のジョブスクリプトを表示します。"
@@ -82,6 +83,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "  hackathon render\n"
         "  hackathon render torch-ddp --cluster reedbush-h --queue h-debug --nodes 2 --group pz0425\n"
         "  hackathon render --explain          各値の由来を表示\n"
+        "  hackathon render --all              スクリプトと、それが必要とするファイルを表示\n"
         "  hackathon render --to DIR           手動で何度でも投入できるフォルダを作成\n"
         "  hackathon render --essence          プログラムを起動する最小限の行だけを表示",
     ),
@@ -94,6 +96,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "ほかのファイルを必要とせず、記録も残さない短いスクリプトを表示する",
     ),
     "option_explain": ("Show each value with its origin.", "各値とその由来を表示する"),
+    "option_all_files": (
+        "Print all files that the job needs: job.sh, hackathon.sh, rank.sh.",
+        "ジョブに必要なファイル（job.sh、hackathon.sh、rank.sh）をすべて表示する",
+    ),
     "option_rank_script": ("Print rank.sh, which runs on each rank.", "各ランクで動く rank.sh を表示する"),
     "option_files": (
         "Print the files that the scheduler reads beside the script (Kubernetes: job.yaml).",

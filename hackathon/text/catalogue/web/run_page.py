@@ -190,8 +190,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     "scripts": ("Scripts", "スクリプト"),
     "scripts_in_crate": (
-        "The job script (`job.sh`) and the rank script (`rank.sh`) are in this file.",
-        "ジョブスクリプト（`job.sh`）とランクスクリプト（`rank.sh`）はこのファイルに入っています。",
+        "The scripts of the job (`job.sh` and the ones that it needs) are in this file.",
+        "ジョブのスクリプト（`job.sh` と、それが必要とするスクリプト）はこのファイルに入っています。",
     ),
     "files_one": ("1 file", "1 ファイル"),
     "files": ("{count} files", "{count} ファイル"),

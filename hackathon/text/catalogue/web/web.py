@@ -122,6 +122,7 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "request_value": ("Value", "値"),
     "request_origin": ("From", "出所"),
     "script": ("Job script", "ジョブスクリプト"),
+    "library": ("Functions of the job script", "ジョブスクリプトの関数"),
     "rank_script": ("Rank script", "ランクのスクリプト"),
     "masked": (
         "Names of users, home folders, and hosts are replaced on this site.",
