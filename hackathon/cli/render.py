@@ -49,8 +49,17 @@ def command(
     )
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
-    (job,) = plan_jobs(sources, place=False).jobs
-    request, script = job.request, job.script
+    # without templates of one's own nothing of the files that are not shown can be wrong
+    plain = not (sources.template_folders or explain or all_files or rank or files or folder or essence or as_json)
+    (job,) = plan_jobs(sources, place=False, script=not plain).jobs
+    request = job.request
+    if plain:
+        from hackathon.jobs.render import render_job
+
+        click.echo(render_job(request, sources.cluster), nl=False)
+        _point_to_files(job)
+        return
+    script = job.script
     if folder is not None:
         _write(job, folder, as_json=as_json)
     elif essence:

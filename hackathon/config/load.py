@@ -8,7 +8,7 @@ the cache of checked files imports neither YAML nor pydantic.
 
 import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,8 +88,8 @@ def shared_files(recipe: Recipe, folder: Path) -> dict[str, Path]:
     """
     beside = Path(recipe.entry).parent
     runtime = runtime_file()
-    files = {runtime.name: runtime, **{name: _shared_file(name, folder) for name in recipe.shared}}
-    return {str(beside / name): path for name, path in files.items() if path.is_file()}
+    files = {**({runtime.name: runtime} if runtime.is_file() else {}), **_shared_paths(recipe.shared, folder)}
+    return {str(beside / name): path for name, path in files.items()}
 
 
 def load_project(folder: Path, raw: bytes | None = None) -> Project:
@@ -255,10 +255,11 @@ def _recipe(folder: Path) -> Recipe:
     if not (folder / recipe.entry).is_file():
         raise ConfigError([Problem("config.entry_missing", path, None, ("entry",), {"name": shown(recipe.entry)})])
     beside = (folder / recipe.entry).parent
+    shared = _shared_paths(recipe.shared, folder)
     problems = [
         _no_shared(path, number, name, folder)
         for number, name in enumerate(recipe.shared)
-        if not (_shared_file(name, folder).is_file() or (beside / name).is_file())
+        if name not in shared and not (beside / name).is_file()
     ]
     if problems:
         raise ConfigError(problems)
@@ -269,10 +270,11 @@ def _shared_folders(folder: Path) -> tuple[Path, Path]:
     return folder.resolve().parent / SHARED, shipped("recipes", SHARED)
 
 
-def _shared_file(name: str, folder: Path) -> Path:
-    """Return where a shared file of a recipe lies: beside the recipe's folder, else in the toolkit."""
-    own, ours = (parent / name for parent in _shared_folders(folder))
-    return own if own.is_file() else ours
+def _shared_paths(names: Iterable[str], folder: Path) -> dict[str, Path]:
+    """Return name → where a shared file of a recipe lies, beside the recipe's folder or else in the toolkit."""
+    parents = tuple(dict.fromkeys(_shared_folders(folder)))
+    candidates = ((name, parent / name) for name in names for parent in parents[::-1])
+    return {name: path for name, path in candidates if path.is_file()}
 
 
 def _no_shared(path: Path, number: int, name: str, folder: Path) -> Problem:

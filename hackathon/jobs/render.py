@@ -35,6 +35,12 @@ _LARGEST = 1 << 16
 """Bytes of a template; the largest that is shipped has 11,000."""
 
 
+def render_job(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> str:
+    """Return `job.sh` as `render` does, without the files beside it. Raises as `render` does."""
+    dialect = registry.load_dialect(request.scheduler, cluster.dialect)
+    return _fill(_environment(template_folders, dialect), "job.sh.j2", _values(request, dialect))
+
+
 def render(
     request: Request, cluster: Cluster, template_folders: "Folders" = (), *, handed_on: Path | None = None
 ) -> JobScript:

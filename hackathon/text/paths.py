@@ -8,17 +8,17 @@ from pathlib import Path
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 """The bits of a mode by which others than the owner write; `access.permissions` asks by them, too."""
 _PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGED = (_PACKAGE / "_shipped").is_dir()  # looked at once: it is a round trip on a shared file system
 
 
 def shipped(*parts: str) -> Path:
     """Return the path of a shipped template or recipe: in `_shipped` in a wheel, beside the package in a checkout."""
-    inside = _PACKAGE / "_shipped"
-    return (inside if inside.is_dir() else _PACKAGE.parent).joinpath(*parts)
+    return (_PACKAGE / "_shipped" if _PACKAGED else _PACKAGE.parent).joinpath(*parts)
 
 
 def is_packaged() -> bool:
     """Return whether this is an installed wheel or a bundle, not a checkout."""
-    return (_PACKAGE / "_shipped").is_dir()
+    return _PACKAGED
 
 
 def is_shipped(path: Path) -> bool:

@@ -123,3 +123,13 @@ def test_templates_of_former_versions_are_what_runs(project: Path, names: list[s
         host = "of-the-centre" if len(names) > 1 else os.uname().nodename
         lines = ["attempt 1", "recorded job-1.sh", f"hosts {host}", "launch torchrun", "code 0"]
         assert [line for line in log.splitlines() if line in lines] == lines
+
+
+def test_a_template_that_job_sh_does_not_show_is_checked_as_well(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project / "templates" / "jobs"
+    folder.mkdir(parents=True)
+    (folder / "start-local.sh.j2").write_text("echo {{ note }}\n")
+    assert run(["render"]) == 2
+    assert "start-local.sh.j2:1" in capsys.readouterr().err
