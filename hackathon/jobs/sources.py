@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from hackathon.access.ownership import Trusted, foreign
 from hackathon.config import load, plug_ins
 from hackathon.config.cluster import Cluster
-from hackathon.config.event import own_team
 from hackathon.config.project import Defaults, Project
 from hackathon.jobs import machine
 from hackathon.jobs.environments import FOLDER_VARIABLE, PythonEnvironment, environments_folder, find_environment
@@ -87,6 +86,9 @@ def gather(
     built = environment_here(subject, cluster, environment, project_folder or around_it or start, search)
     team = None
     if event is not None and search.event_folder is not None:
+        # most projects belong to no event: its records are made only when there is one
+        from hackathon.config.event import own_team
+
         claimed = (project or surrounding or Project("")).team
         team = own_team(event, search.event_folder, project_folder or around_it or start, claimed)
     return Sources(
