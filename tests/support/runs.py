@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hackathon.jobs.render import JobScript
+from hackathon.jobs.script import JobScript
 from hackathon.jobs.request import Request
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory

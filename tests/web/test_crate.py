@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from hackathon.config.event import Publish
-from hackathon.jobs.render import JobScript
 from hackathon.jobs.request import Request
+from hackathon.jobs.script import SCRIPTS, JobScript
 from hackathon.runs.crate.archive import LIST, METADATA, Crate, is_crate, read_crate
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
@@ -53,7 +53,11 @@ def _run(folder: Path, **changes: Any) -> Path:
     (project / "alias.py").symlink_to("train.py")
     run = create(
         _request(project, **changes),
-        JobScript(f"#!/bin/bash\n#PBS -W group_list={GROUP}\ncd /lustre/{GROUP}/{USER}\n", "#!/bin/bash\nexec true\n"),
+        JobScript(
+            f"#!/bin/bash\n#PBS -W group_list={GROUP}\ncd /lustre/{GROUP}/{USER}\n. ./hackathon.sh\n",
+            "#!/bin/bash\nexec true\n",
+            f"hk_run() {{ cd /lustre/{GROUP}/{USER}; }}\n",
+        ),
         runs_folder=project / "runs",
         note=f"a try of {USER}",
     )
@@ -113,7 +117,7 @@ def test_rocrate_reads_it(crate: Path, run: Path) -> None:
     software = {each["name"]: each.get("softwareVersion") for each in action["instrument"]}
     assert software.keys() == {"hackathon", "Python", "PyTorch"}
     assert (software["Python"], software["PyTorch"]) == ("3.11.2", "2.0")
-    assert {each.id for each in action["object"]} >= {"job.sh", "rank.sh", "request.json", "source/train.py"}
+    assert {each.id for each in action["object"]} >= {*SCRIPTS, "request.json", "source/train.py"}
     results = {each["name"]: each.get("value") for each in action["result"]}
     assert results["weights"] == "sha256:00ff" and results["accuracy"] == 0.97 and "result.json" in results
     assert {each.id for each in read.data_entities} == {
@@ -215,11 +219,12 @@ def test_links_and_pipes_in_a_run_lead_nowhere(run: Path, tmp_path: Path) -> Non
     (run / "source" / "lib").symlink_to(secret)
     (run / "job.sh").unlink()
     (run / "job.sh").symlink_to(secret / "go.sh")
-    (run / "rank.sh").unlink()
-    os.mkfifo(run / "rank.sh")
+    for name in ("hackathon.sh", "rank.sh"):
+        (run / name).unlink()
+        os.mkfifo(run / name)
     path = _write(run, tmp_path / "a.zip")
     assert b"the secret" not in b"".join(_contents(path).values())
-    assert {"job.sh", "rank.sh"}.isdisjoint(_names(path))
+    assert set(SCRIPTS).isdisjoint(_names(path))
 
 
 def test_a_failed_run_says_so(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.index.catalog import Catalog
+from hackathon.jobs.script import SCRIPTS
 from hackathon.text.messages import speaking
 from hackathon.web.page.pages import Site, render
 from hackathon.web.routing.registry import values_of
@@ -60,7 +61,7 @@ def poison(run: Path) -> None:
         "variables": {HOSTILE: HOSTILE},
     }
     (run / "request.json").write_text(json.dumps(request))
-    for name in ("job.sh", "rank.sh", "source.diff"):
+    for name in (*SCRIPTS, "source.diff"):
         (run / name).write_text(f"+{HOSTILE}\n-{HOSTILE}\n@@ {HOSTILE}\n")
     final = json.loads((run / "final.json").read_text())
     (run / "final.json").write_text(json.dumps({**final, "reason": HOSTILE, "hosts": [HOSTILE]}))
