@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hackathon.jobs.script import JobScript
 from hackathon.jobs.request import Request
+from hackathon.jobs.script import JobScript
 from hackathon.runs.create import create
 from hackathon.runs.directory import RunDirectory
 from hackathon.schedulers.base import CommandOutput, JobState, Scheduler, SchedulerError, StatusAnswer, Submission

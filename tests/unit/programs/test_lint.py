@@ -87,7 +87,7 @@ def test_scripts_that_are_rendered_have_no_finding() -> None:
     """One script of each pair of header and body: the others differ from it in their values alone."""
     golden = reviewed()
     scripts = {str(case): (case.cluster, script) for case, script in golden.of_each_pair().items()}
-    scripts["rank.sh"] = ("", golden.rank)
+    scripts |= {name: ("", text) for name, text in (*golden.libraries().items(), ("rank.sh", golden.rank))}
     reports = {name: lint(script_text(script.encode(), name)) for name, (_, script) in scripts.items()}
     assert {name: report.findings for name, report in reports.items() if report.findings} == {}
     # without directives: of no scheduler, or of one that reads them in another file
