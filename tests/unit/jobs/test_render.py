@@ -129,7 +129,7 @@ def test_shipped_templates_pass_the_lint() -> None:
     environment = _environment([], Dialect())
     of_schedulers = Path(hackathon.schedulers.__file__).parent.glob("*/*.sh.j2")
     files = sorted([*shipped("templates", "jobs").glob("*.j2"), *of_schedulers])
-    assert {"header.sh.j2", "identity.sh.j2"} <= {path.name for path in files}
+    assert {"header.sh.j2", "identity.sh.j2", "hosts.sh.j2"} <= {path.name for path in files}
     assert len(files) > 15
     for path in files:
         lint(environment, path.name, path.read_text(), str(path))

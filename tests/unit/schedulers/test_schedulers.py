@@ -58,7 +58,8 @@ def test_every_scheduler_keeps_the_contract(scheduler: Scheduler, tmp_path: Path
     with pytest.raises(AttributeError):
         scheduler.name = "other"  # frozen
     folder = scheduler.dialect.template_folders()[0]
-    assert {"header.sh.j2", "identity.sh.j2", "commands.py", "dialect.py"} <= {path.name for path in folder.iterdir()}
+    templates = {"header.sh.j2", "identity.sh.j2", "hosts.sh.j2"}
+    assert templates | {"commands.py", "dialect.py"} <= {path.name for path in folder.iterdir()}
 
 
 def test_every_hook_is_explained_with_an_example_and_does_nothing_unless_replaced() -> None:
