@@ -49,8 +49,9 @@ def command(
     )
     sources = find_sources(target, options, foreign=shown_only(foreign))
     event_line(sources)
-    # without templates of one's own nothing of the files that are not shown can be wrong
-    plain = not (sources.template_folders or explain or all_files or rank or files or folder or essence or as_json)
+    # where all templates are shipped, the files that are not shown cannot be wrong
+    own = sources.template_folders or sources.cluster.templates
+    plain = not (own or explain or all_files or rank or files or folder or essence or as_json)
     (job,) = plan_jobs(sources, place=False, script=not plain).jobs
     request = job.request
     if plain:

@@ -38,7 +38,7 @@ _LARGEST = 1 << 16
 def render_job(request: Request, cluster: Cluster, template_folders: "Folders" = ()) -> str:
     """Return `job.sh` as `render` does, without the files beside it. Raises as `render` does."""
     dialect = registry.load_dialect(request.scheduler, cluster.dialect)
-    return _fill(_environment(template_folders, dialect), "job.sh.j2", _values(request, dialect))
+    return _fill(_environment(template_folders, dialect, cluster), "job.sh.j2", _values(request, dialect))
 
 
 def render(
