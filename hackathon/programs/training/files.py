@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from hackathon.programs.scripts.findings import LintFinding
 from hackathon.programs.scripts.source import script_lines
 from hackathon.programs.training import data_rules, exchange_rules, rank_rules
-from hackathon.programs.training.module import TooManyStepsError
+from hackathon.programs.training.joining_rules import joins_nowhere, needed_options
+from hackathon.programs.training.module import Module, TooManyStepsError
 from hackathon.programs.training.package_rules import check_packages
 from hackathon.programs.training.program import TrainingProgram
 from hackathon.programs.training.rules import FileLook
@@ -65,11 +66,28 @@ def _alone(program: TrainingProgram, folder: Path, entry: str, situation: Traini
     """The program and all that it imports can be read, and nothing of it can reach another process."""
     text = ProgramText.read(folder, entry)
     module = next((module for module in program.modules if module.name == entry), None)
-    if text is None or text.unknown or module is None:
+    if text is None or module is None:
+        return
+    if text.unknown:
+        _joined(program, folder, entry, module, text.unknown, situation)
         return
     severity: Severity = "error" if situation.processes is not None else "warning"
     port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
     module.look.add("no-process-group", 1, severity=severity, files=", ".join(text.files[:5]), port=port)
+
+
+def _joined(
+    program: TrainingProgram, folder: Path, entry: str, module: Module, unknown: str, situation: TrainingSituation
+) -> None:
+    """Report that the own files join no group, or join one only with an option that the command lacks."""
+    if joins_nowhere(program):
+        port = message("training.port_shows", file=entry) if port_knows(folder, entry) else ""
+        module.look.add("joins-nothing", 1, unknown=unknown, port=port)
+        return
+    needed = needed_options(program, [word.partition("=")[0] for word in situation.words])
+    if needed is not None:
+        owner, call, options = needed
+        owner.look.add("joins-with-option", call.lineno, options=", ".join(options))
 
 
 def port_knows(folder: Path, entry: str) -> bool:

@@ -31,7 +31,7 @@ def read_project(folder: Path, command: str, situation: TrainingSituation) -> li
     except ValueError:
         return []
     look = FileLook(COMMAND_FILE, "command", script_lines(folder / COMMAND_FILE))
-    looks = [look, *_from_command(folder, words, look, situation)]
+    looks = [look, *_from_command(folder, words, look, replace(situation, words=tuple(words)))]
     for look in looks:
         if situation.processes == 1:  # what is wrong for several processes may be right for one
             look.findings = [f if f.effect == "refused" else replace(f, severity="warning") for f in look.findings]

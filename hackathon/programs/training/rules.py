@@ -19,6 +19,8 @@ RULES: dict[str, LintRule] = {
     # ---- the program
     "unreadable": LintRule("warning", "ignored"),
     "no-process-group": LintRule("error", "changed"),
+    "joins-nothing": LintRule("warning", "changed"),
+    "joins-with-option": LintRule("warning", "changed"),
     "fixed-world": LintRule("error", "changed"),
     "not-averaged": LintRule("error", "changed"),
     "around-wrapper": LintRule("error", "changed"),

@@ -30,6 +30,8 @@ class TrainingSituation:
     """The nodes have GPUs."""
     own_gpus: bool = False
     """Each rank sees only its own GPUs, numbered from 0."""
+    words: tuple[str, ...] = ()
+    """Words of the project's command."""
     packages: "InstalledPackages | None" = None
     """What the job's Python can import."""
 

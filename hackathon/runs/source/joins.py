@@ -44,6 +44,15 @@ def joining(tree: ast.Module, own: Callable[[str], str]) -> str:
     return code.imported[0] if code.imported else next(code.used(tree), "")
 
 
+def join_names(tree: ast.Module) -> Iterator[str]:
+    """Yield the names in a file by which processes join each other, and the variables by which one learns who it is."""
+    code = _Code(tree, lambda name: "")
+    yield from code.imported
+    for name in code.used(tree):
+        if _JOINS.search(name) or _VARIABLE.fullmatch(name):
+            yield name
+
+
 class _Code:
     def __init__(self, tree: ast.Module, own: Callable[[str], str]) -> None:
         self.imported: list[str] = []

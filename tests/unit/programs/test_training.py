@@ -733,7 +733,8 @@ def test_an_address_is_as_bad_in_a_script_as_in_a_program(
 
 def test_every_rule_is_found_and_described() -> None:
     """The pages list the rules; the tables above find each of them."""
-    here = "".join((Path(__file__).parent / name).read_text() for name in (Path(__file__).name, "test_packages.py"))
+    names = (Path(__file__).name, "test_packages.py", "test_joining.py")
+    here = "".join((Path(__file__).parent / name).read_text() for name in names)
     for rule in RULES:
         assert f'"{rule}"' in here
         for page in ("check-my-program.md", "check-my-program.ja.md"):

@@ -49,6 +49,18 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "スケーリングの結果は誤ったものになります。`torch.distributed.init_process_group` を呼び、モデルを DistributedDataParallel で包み、"
         "データを DistributedSampler で分割してください。{port}",
     ),
+    "joins_nothing": (
+        "not known whether the processes work together: nothing in the program's own files joins a process group. Unless "
+        "`{unknown}` does it, each one trains the same model by itself. `hackathon try` shows it.{port}",
+        "プロセスが連携するかどうかは不明です。プログラム自身のファイルは、プロセスグループに参加しません。`{unknown}` が参加しなければ、各プロセスが同じ"
+        "モデルを別々に学習します。`hackathon try` で確認できます。{port}",
+    ),
+    "joins_with_option": (
+        "the process group is joined only with an option ({options}) that the command does not have. Without it, each process "
+        "trains by itself. Add it to `command:`; `hackathon try` shows whether the processes work together.",
+        "プロセスグループに参加するのは、コマンドにないオプション（{options}）を指定したときだけです。指定しなければ、各プロセスが別々に学習します。"
+        "`command:` に加えてください。連携しているかどうかは `hackathon try` で確認できます。",
+    ),
     "port_shows": (
         " `hackathon port {file!q}` shows the changes for this program.",
         "このプログラムに必要な変更は `hackathon port {file!q}` で確認できます。",
