@@ -11,7 +11,6 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
     number,
@@ -168,11 +167,6 @@ LANGUAGE = ScriptLanguage(
     colon_id="PBS_JOBID",
     reading=Reading(),
     commands={r"srun\b": "no-such-launcher"},
-    sites=(
-        ScriptSite("Pegasus", {"-q": r"gen_[SML]"}, r"pegasus.*", frozenset({"no-internet"}),
-                   mpi_options="$NQSV_MPIOPTS"),
-        ScriptSite("SQUID", {"-q": r"SQUID\S*|DBG\S*|INTC"}, r"squid.*", mpi_options="$NQSV_MPIOPTS"),
-    ),
     signs=r"elapstim_req|gpunum_job|cpunum_job|--group\b|--venode\b|-T\s*(?:openmpi|intmpi|necmpi|distrib)\b|-b\s*\d"
           r"|-j\s*[oe]\s*$|-v\s*NQS",
 )  # fmt: skip

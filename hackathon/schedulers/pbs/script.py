@@ -8,7 +8,6 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
     number,
@@ -49,8 +48,7 @@ OPTIONS = table("""
 """)
 TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
 """Options of Torque, another PBS: scripts for it are no mistakes."""
-_FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rt_[A-Z]\w*|node_[fhqo]|[fhq]_node"
-                      r"|rscgrp|elapse|nodes-per\w*|time)\Z")  # fmt: skip
+_FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rscgrp|elapse|nodes-per\w*|time)\Z")
 _WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
 _NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")
 """A job's name: printable, no blank, no `/`, no `[`."""
@@ -272,11 +270,8 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
 def _like_pbs(setting: Setting) -> tuple[str, str] | None:
     """Return how PBS says what other schedulers call by another name."""
     name = setting.key[3:]
-    if name in ("elapstim_req", "h_rt", "elapse", "time"):
-        return f"{name}={setting.value}", f"walltime={setting.value}"
-    if name.startswith("rt_F") or name in ("f_node", "node_f"):
-        return f"{name}={setting.value}", f"select={setting.value}"
-    return None
+    is_time = name in ("elapstim_req", "h_rt", "elapse", "time")
+    return (f"{name}={setting.value}", f"walltime={setting.value}") if is_time else None
 
 
 LANGUAGE = ScriptLanguage(
@@ -311,14 +306,6 @@ LANGUAGE = ScriptLanguage(
     ),
     plugin_options="(?:" + "|".join(sorted(TORQUE)) + r")\Z",
     commands={r"srun\b": "no-such-launcher", r"pbsdsh\b": "hides-failures"},
-    sites=(
-        ScriptSite("Reedbush", {"-q": r"[uhl]-(?:debug|small|short|regular|medium|large|interactive)\w*"},
-                   r"reedbush.*", frozenset({"no-internet", "modules-init"})),
-        ScriptSite("Miyabi", {"-q": r"(?:x-)?(?:debug|short|small|medium|large|regular|interact)-[gc]\w*"}, r"miyabi.*",
-                   frozenset({"source-activate", "no-gpu-request"}),
-                   {"small-g": "regular-g", "medium-g": "regular-g", "large-g": "regular-g", "x-large-g": "regular-g",
-                    "interact-g_n1": "interact-g", "interact-g_n8": "interact-g"}),
-        ScriptSite("ABCI 3.0", {"-q": r"rt_H[FGC]"}, r"abci3.*", frozenset({"modules-init", "ssh-flag"})),
-    ),
+    whole_nodes="select={count}",
     signs=r"-l\s*(?:select|nodes|walltime|place|ncpus|mem)\b|-W\s|-j\s*(?:oe|eo)\b|-P\s|-V\b|mpiprocs|-J\s",
 )  # fmt: skip

@@ -11,7 +11,6 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
     number,
@@ -165,10 +164,6 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
         yield Judgement("total-processes", proc.line, {"processes": total, "nodes": nodes})
 
 
-_WISTERIA = r"(?:debug|short|regular|small|medium|large|priority|interactive)-[ao]|share(?:-\w+)?"
-_INTERNAL = {f"{size}-{side}": f"regular-{side}" for side in "ao" for size in ("small", "medium", "large")}
-_INTERNAL |= {f"share-{count}": "share" for count in (1, 2, 4)}
-
 LANGUAGE = ScriptLanguage(
     name="pjm",
     title="PJM",
@@ -184,13 +179,4 @@ LANGUAGE = ScriptLanguage(
     reading=Reading(trailing_comment="sometimes", spaced_equals="sometimes"),
     stray=r"(?:rscgrp|rg|rscunit|node|gpu|elapse|jobenv|vnode|vnode-core)=.*",
     commands={r"srun\b": "no-such-launcher"},
-    sites=(
-        ScriptSite("Wisteria", {"--rsc-list rscgrp": _WISTERIA}, r"wisteria.*",
-                   frozenset({"container-flag", "strict-words"}), _INTERNAL,
-                   node_file='-machinefile "$PJM_O_NODEINF"', several_nodes=r".*-a"),
-        ScriptSite("Genkai", {"--rsc-list rscgrp": r"[abc]-(?:batch|inter)\S*"}, r"genkai.*",
-                   frozenset({"container-flag", "no-group"})),
-        ScriptSite("Flow", {"--rsc-list rscgrp": r"cx2?-\w+", "--rsc-list rscunit": "cx"}, r"flow.*",
-                   frozenset({"no-group", "no-environment"})),
-    ),
-)  # fmt: skip
+)
