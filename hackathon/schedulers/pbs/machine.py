@@ -1,4 +1,4 @@
-"""What `qstat -Q -f`, `pbsnodes -a -F json` and a site's own `qstat --rsc` say of queues and nodes."""
+"""What `qstat -Q -f` and `pbsnodes -a -F json` say of queues and nodes."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from typing import Any
 
 from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
-from hackathon.schedulers.pbs import site, text
+from hackathon.schedulers.pbs import text
 from hackathon.schedulers.pbs.parse import failed
 from hackathon.schedulers.words import grouped, printable, words
 
@@ -16,13 +16,9 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
     """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
-    of_the_site = "--rsc" in answer.argv
     if answer.exit_code:
-        raise failed(answer, history="H" if of_the_site else "x")
-    if of_the_site:
-        infos = site.queues(answer.stdout)
-    else:
-        infos = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
+        raise failed(answer)
+    infos = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
     if not infos:
         raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
     return infos

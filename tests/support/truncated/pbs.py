@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.pbs.parse import number
 from support.pbs_samples import SAMPLES, as_text, blocks_of
 from support.truncation import Other, Status
 
-PBS, MIYABI = Pbs(), Pbs(PbsDialect(history="H"))
+PBS, MIYABI = Pbs(), registry.load("pbs", {"history": "H"})
 DULL = r"    (?:Variable_List|Error_Path|Output_Path|Submit_arguments) = |\t"
 AT_ONCE = 2
 """Jobs of a sample in one case: each has its answer cut behind a job as well as inside."""
