@@ -17,7 +17,8 @@ from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.record import SPEEDUP_TAG, RunRecord
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.text.errors import HackathonError
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite
 
 RUNS = 200
 """Newest runs of a project among which tables and profiles are looked for."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from hackathon.text.numbers import digits
+
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
 
@@ -214,14 +216,9 @@ def table(text: str) -> dict[str, tuple[str, int]]:
     return options
 
 
-def number(text: str) -> int | None:
-    """Return a whole number, or None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def clock(text: str) -> int | None:
     """Return seconds of `H:MM:SS` or `MM:SS`, None for anything else."""
-    parts = [number(part) for part in text.split(":")]
+    parts = [digits(part) for part in text.split(":")]
     if not 2 <= len(parts) <= 3 or None in parts:
         return None
     seconds = 0
@@ -237,7 +234,7 @@ def short_clock(setting: Setting, seconds: int | None) -> Iterable[Judgement]:
     it is hours; `10:00` and `30:00` are ten and thirty minutes.
     """
     first, colon, second = setting.value.partition(":")
-    if seconds is None or not colon or number(first) is None or number(second) is None:
+    if seconds is None or not colon or digits(first) is None or digits(second) is None:
         return
     if int(second) or int(first) < 5 or int(first) in (24, 48, 72, 96, 120, 144, 168):
         hours = f"{int(first):02d}:{second}:00"

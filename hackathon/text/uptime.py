@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hackathon.text.json_fields import finite
+from hackathon.text.numbers import finite
 
 SAME = 5.0
 """Seconds by which clocks are put right all the time."""

@@ -7,6 +7,7 @@ from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.shell import LONGEST, Command
 from hackathon.text.messages import message
+from hackathon.text.numbers import digits
 
 _LAUNCHERS = re.compile(r"(?:\S*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun)\Z")
 _RANKS = ("-np", "-n", "--np", "--n")
@@ -178,7 +179,7 @@ def _number_behind(words: tuple[str, ...], options: tuple[str, ...]) -> int | No
     for at, word in enumerate(words[:-1]):
         value = words[at + 1]
         if word in options:
-            return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else None
+            return digits(value, 7)
         if _FILE.match(word) or re.match(r"(?:\S*/)?python[\d.]*\Z", word):
             return None
     return None

@@ -17,9 +17,9 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
-    number,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
                 request.account = value
             case "-l h_rt" if _seconds(value):
                 request.walltime = _seconds(value)
-            case "-pe" if (count := number(value.split()[-1] if value else "")) is not None:
+            case "-pe" if (count := digits(value.split()[-1] if value else "")) is not None:
                 request.processes = count
             case "-o" | "-e" if "$" not in value:
                 setattr(request, "output" if setting.key == "-o" else "error", value)
@@ -150,7 +150,7 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
             case "-t" if parts := re.fullmatch(r"(\d{1,9})-(\d{1,9})((?::\d+)?)", value):
                 first, last = sorted((int(parts[1]), int(parts[2])))
                 request.array = f"{first}-{last}{parts[3]}{request.array or ''}"
-            case "-tc" if number(value):
+            case "-tc" if digits(value):
                 request.array = f"{request.array or ''}%{value}"
             case "-hold_jid" if re.fullmatch(r"\d+(?:,\d+)*", value):
                 request.after_any = value.replace(",", ":")
@@ -166,7 +166,7 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
             case "-V":
                 request.inherit = True
             case _ if types and setting.key[3:] in types:
-                request.nodes, request.gpus = number(value) or 1, types[setting.key[3:]]
+                request.nodes, request.gpus = digits(value) or 1, types[setting.key[3:]]
             case _:
                 taken = False
         if taken:
@@ -175,7 +175,7 @@ def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) ->
 
 
 def _seconds(value: str) -> int | None:
-    return number(value) or clock(value)
+    return digits(value) or clock(value)
 
 
 def _odd_seconds(value: str) -> str | None:
@@ -287,7 +287,7 @@ def _judge_types(settings: list[Setting], machine: "Cluster") -> Iterator[Judgem
     yield from judge(settings, newer=True)
     times = [setting for setting in settings if setting.key == "-l h_rt"]
     for option in settings:
-        name, count = option.key[3:], number(option.value)
+        name, count = option.key[3:], digits(option.value)
         queue = machine.queues.get(name) if option.key.startswith("-l ") else None
         if queue is None:
             continue

@@ -3,6 +3,7 @@
 from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.pbs import text
 from hackathon.schedulers.words import clock_moment
+from hackathon.text.numbers import digits
 
 ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
 
@@ -20,7 +21,7 @@ def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
 def _lives(attributes: dict[str, str]) -> int:
     """Return how often the job was begun (`run_count`, that of a waiting job too)."""
     began = "stime" in attributes and attributes.get("job_state", "") not in WAITING
-    return text.number(attributes.get("run_count", "")) or int(began)
+    return digits(attributes.get("run_count", "")) or int(began)
 
 
 def _charge(attributes: dict[str, str]) -> Charge | None:
@@ -32,13 +33,13 @@ def _charge(attributes: dict[str, str]) -> Charge | None:
     letter = attributes.get("job_state", "")
     if start is None or letter in WAITING:
         return None
-    nodes = text.number(attributes.get("Resource_List.nodect", "")) or 1
+    nodes = digits(attributes.get("Resource_List.nodect", "")) or 1
     if nodes > MOST_NODES:
         return None
     ended = letter in ENDED
     end = clock_moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
     # of a job that runs it is only brought up to date now and then
     seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
-    gpus = text.number(attributes.get("Resource_List.ngpus", ""))
+    gpus = digits(attributes.get("Resource_List.ngpus", ""))
     name, owner = attributes.get("Job_Name", ""), attributes.get("Job_Owner", "").partition("@")[0]
     return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, name, owner)

@@ -20,7 +20,7 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.pbs import parse, text
 from hackathon.schedulers.pbs.bill import account
-from hackathon.schedulers.words import words
+from hackathon.schedulers.words import garbage, words
 
 FEW = 8
 """Ids that are asked for one by one."""
@@ -100,7 +100,7 @@ def states(
     jobs: dict[str, JobState] = {}
     silent = []
     for job_id in ids:
-        own = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
+        own = [block for block in blocks.get(parse.job_number(job_id), ()) if parse.same(job_id, block.name)]
         state = parse.job_state(own) if own else without_block(job_id)
         if state is not None:
             jobs[job_id] = state
@@ -122,7 +122,7 @@ def accounts(
         raise nothing_said(answers, other_qstat)
     accounts_by_id: dict[str, JobAccounting] = {}
     for job_id in ids:
-        mine = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
+        mine = [block for block in blocks.get(parse.job_number(job_id), ()) if parse.same(job_id, block.name)]
         if mine:
             accounts_by_id[job_id] = account(mine)
     return accounts_by_id
@@ -140,7 +140,7 @@ def _is_list(answer: CommandOutput) -> bool:
 def _blocks(answers: list[CommandOutput]) -> dict[str, list[text.PrintedBlock]]:
     """Return number → the blocks of a job and its subjobs, each once: what a later answer says counts."""
     named = {
-        (parse.number(block.name), block.name): block
+        (parse.job_number(block.name), block.name): block
         for answer in answers
         for block in text.blocks(answer.stdout, "Job Id:")
     }
@@ -155,7 +155,7 @@ def _not_shown(answers: list[CommandOutput], ids: list[str]) -> list[str]:
     return [
         job_id
         for job_id in ids
-        if not any(parse.same(job_id, block.name) for block in blocks.get(parse.number(job_id), ()))
+        if not any(parse.same(job_id, block.name) for block in blocks.get(parse.job_number(job_id), ()))
     ]
 
 
@@ -189,4 +189,4 @@ def nothing_said(answers: list[CommandOutput], other_qstat: Callable[[CommandOut
     for answer in reversed(answers):
         if answer.exit_code or other_qstat(answer):
             return parse.failed(answer, other_qstat=other_qstat)
-    return SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answers[-1]))
+    return garbage(answers[-1])

@@ -23,8 +23,8 @@ from hackathon.schedulers.base import (
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pbs import history
 from hackathon.schedulers.pbs.commands import ADVICE, Pbs
-from hackathon.schedulers.pbs.parse import failed, no_job_found, number, of_pbs
-from hackathon.schedulers.words import words
+from hackathon.schedulers.pbs.parse import failed, job_number, no_job_found, of_pbs
+from hackathon.schedulers.words import garbage, words
 
 OWN_ADVICE = {
     "status_command": "qstat -H -f {job}",
@@ -111,8 +111,8 @@ class Miyabi(Pbs):
         rows = table(answers[0])
         if rows is None:
             return []
-        active = {number(row.job_id) for row in rows[0] if row.word in ACTIVE}
-        missing = [job_id for job_id in ids if number(job_id) not in active]
+        active = {job_number(row.job_id) for row in rows[0] if row.word in ACTIVE}
+        missing = [job_id for job_id in ids if job_number(job_id) not in active]
         # the table may not show the jobs of others: nothing follows from it alone
         again = [["qstat", "-f", job_id] for job_id in missing] if len(missing) <= history.FEW else []
         return [*again, *(["qstat", "-H", "-f", job_id] for job_id in missing)]
@@ -120,10 +120,10 @@ class Miyabi(Pbs):
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         """Return the jobs; absent are those that are neither among the active nor among the ended ones."""
         rows = table(answers[0]) if answers[0].argv == ("qstat",) else None
-        by_number = {number(row.job_id): row for row in rows[0]} if rows else {}
+        by_number = {job_number(row.job_id): row for row in rows[0]} if rows else {}
 
         def active(job_id: str) -> JobState | None:
-            row = by_number.get(number(job_id))
+            row = by_number.get(job_number(job_id))
             if row is None or row.word not in ACTIVE or "[" in job_id:
                 return None
             return JobState(ACTIVE[row.word], row.word, started=row.word == "RUNNING" or None)
@@ -153,7 +153,7 @@ class Miyabi(Pbs):
             if listed is None:
                 raise history.nothing_said([answer], of_pbs)
             rows, complete = listed
-            ids |= {row.job_id: int(number(row.job_id)) for row in rows if row.name == name}
+            ids |= {row.job_id: int(job_number(row.job_id)) for row in rows if row.name == name}
             others = (row.name for row in rows if row.name != name and name.startswith(row.name))
             is_cut = any(len(other) == CUT_NAME for other in others)
             if not complete or is_cut or ("-H" in answer.argv and len(rows) >= MOST_ENDED):
@@ -170,7 +170,7 @@ class Miyabi(Pbs):
             raise failed(answer, other_qstat=of_pbs)
         infos = queues(answer.stdout)
         if not infos:
-            raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
+            raise garbage(answer)
         return infos
 
     def nodes_argv(self) -> list[list[str]]:

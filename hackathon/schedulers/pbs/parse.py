@@ -26,7 +26,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
 )
 from hackathon.schedulers.pbs import text
-from hackathon.schedulers.words import clock_moment, command, printable, words
+from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
 
 LETTERS = {
     "Q": QUEUED,
@@ -147,7 +147,7 @@ def submitted_id(answer: CommandOutput) -> str:
     likely = [job_id for job_id in ids if "." in job_id] or [job_id for job_id in ids if job_id != "0"]
     if likely:
         return likely[-1]
-    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    raise garbage(answer)
 
 
 def was_told(answer: CommandOutput) -> bool:
@@ -171,14 +171,14 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
         *lines, last = answer.stdout.split("\n")
         for line in filter(None, map(str.strip, lines)):
             if not JOB_ID.match(line) or last:
-                raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
+                raise garbage(answer)
             job_ids[line] = None
         if last:
-            raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
-    return sorted(job_ids, key=lambda job_id: int(number(job_id)))
+            raise garbage(answer)
+    return sorted(job_ids, key=lambda job_id: int(job_number(job_id)))
 
 
-def number(job_id: str) -> str:
+def job_number(job_id: str) -> str:
     """Return what stands before the host and the array's index of an id."""
     return re.split(r"[.\[]", job_id)[0]
 

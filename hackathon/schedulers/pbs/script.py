@@ -10,10 +10,10 @@ from hackathon.schedulers.scripts import (
     ScriptRequest,
     Setting,
     clock,
-    number,
     short_clock,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
@@ -63,7 +63,7 @@ def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
     parts = []
     for part in value.split("+"):
         first, *resources = part.split(":")
-        count = number(first)
+        count = digits(first)
         if count is None:
             count, resources = 1, [first, *resources]
         pairs = [resource.partition("=") for resource in resources]
@@ -79,16 +79,16 @@ def _select(request: ScriptRequest, value: str) -> bool:
     if not parts:
         return False
     request.nodes = sum(count for count, _ in parts)
-    ranks = [(count, number(names.get("mpiprocs", ""))) for count, names in parts]
+    ranks = [(count, digits(names.get("mpiprocs", ""))) for count, names in parts]
     if all(rank is not None for _, rank in ranks):
         request.processes = sum(count * (rank or 0) for count, rank in ranks)
     names = parts[0][1]
     if len(parts) > 1 or any(not text.isascii() for text in names.values()):
         return False
-    request.processes_per_node = number(names.get("mpiprocs", ""))
-    request.threads = number(names.get("ompthreads", ""))
-    request.cores = number(names.get("ncpus", ""))
-    request.gpus = number(names.get("ngpus", ""))
+    request.processes_per_node = digits(names.get("mpiprocs", ""))
+    request.threads = digits(names.get("ompthreads", ""))
+    request.cores = digits(names.get("ncpus", ""))
+    request.gpus = digits(names.get("ngpus", ""))
     request.memory = names.get("mem")
     return set(names) <= {"mpiprocs", "ompthreads", "ncpus", "ngpus", "mem"}
 
@@ -96,9 +96,9 @@ def _select(request: ScriptRequest, value: str) -> bool:
 def _nodes(request: ScriptRequest, value: str) -> bool:
     match = re.fullmatch(r"(\d+)(?::ppn=(\d+))?(?::gpus=(\d+))?", value)
     if match:
-        request.nodes = number(match[1])
-        request.processes_per_node = number(match[2] or "")
-        request.gpus = number(match[3] or "")
+        request.nodes = digits(match[1])
+        request.processes_per_node = digits(match[2] or "")
+        request.gpus = digits(match[3] or "")
     return match is not None
 
 
@@ -158,7 +158,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def _seconds(value: str) -> int | None:
-    return number(value) or clock(value)
+    return digits(value) or clock(value)
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -230,13 +230,13 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                     seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
                     better = value, format_walltime(seconds)
                 yield from [] if bad else short_clock(option, clock(value))
-                if (number(value) or 60) < 60:
+                if (digits(value) or 60) < 60:
                     yield Judgement("bare-seconds", option.line, {"value": value}, (value, f"{value}:00:00"))
             case "-l select" if not re.search(r"[$`]", value):
                 parts = chunks(value)
                 counts = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
                 bad = parts is None or any(
-                    not count or any(number(names.get(name, "1")) is None for name in counts) for count, names in parts
+                    not count or any(digits(names.get(name, "1")) is None for name in counts) for count, names in parts
                 )
             case "-N":
                 bad = not _NAME.match(value)

@@ -30,7 +30,8 @@ from hackathon.schedulers.slurm import bill
 from hackathon.schedulers.slurm.hosts import hosts
 from hackathon.schedulers.slurm.ids import ID, same
 from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
-from hackathon.schedulers.words import command, moment, printable, words
+from hackathon.schedulers.words import command, garbage, moment, printable, words
+from hackathon.text.numbers import digits
 
 FIELD, RECORD = "\x1f", "\x1e"
 SQUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%S", "%e", "%V", "%u", "%j")
@@ -56,7 +57,7 @@ def submitted_id(answer: CommandOutput) -> str:
         number, _, cluster = line.strip().partition(";")
         if number.isascii() and number.isdigit() and not re.search(r"\s", cluster):
             return number
-    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    raise garbage(answer)
 
 
 def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
@@ -218,8 +219,9 @@ def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
     for answer in answers:
         for line in answer.stdout.split("\n")[:-1] if answer.exit_code == 0 else ():
             job_id, _, status = line.strip().partition(" ")
-            if ID.match(job_id) and status.strip().isdigit():
-                codes[job_id] = int(status.strip()[:9])
+            code = digits(status.strip()[:9])
+            if ID.match(job_id) and code is not None:
+                codes[job_id] = code
     return codes
 
 
@@ -250,11 +252,6 @@ def _worst(states: list[JobState]) -> JobState:
     """Return the state of a job, or of an array: an open element first, then the worst ended one."""
     order = {state: position for position, state in enumerate(_WORST_FIRST)}
     return min(states, key=lambda entry: order.get(entry.state, len(order)))
-
-
-def garbage(answer: CommandOutput) -> SchedulerError:
-    """Return the error of an answer that is none of this command."""
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
 
 
 def _refused(answer: CommandOutput) -> SchedulerError:
