@@ -1,9 +1,9 @@
 """The profile of a machine: `templates/clusters/*.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from hackathon.config.fields import STRICT, Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.config.fields import Amount, Count, Natural, Positive, Size, Text, Walltime
 from hackathon.text.messages import localized, message
 from hackathon.text.units import format_walltime
 
@@ -31,7 +31,6 @@ RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
 class Node:
     """One compute node."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     cores: Count = "auto"
     """Physical cores."""
     memory: Size | None = None
@@ -48,7 +47,6 @@ class Node:
 class LargerJobs:
     """A shorter limit for large jobs of a queue."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     from_nodes: Positive
     """Least nodes of a job that the limit is for."""
     walltime: Walltime
@@ -59,7 +57,6 @@ class LargerJobs:
 class Queue:
     """A queue and its limits."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     nodes: Positive | None = None
     """Most nodes a job may have."""
     min_nodes: Positive = 1
@@ -92,7 +89,6 @@ class Queue:
 class Rates:
     """What a job costs in the site's tokens."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     per_node_hour: Amount = 0.0
     """Tokens an hour and node."""
     per_gpu_hour: Amount = 0.0
@@ -103,7 +99,6 @@ class Rates:
 class ProfileSource:
     """Where values of a profile are from."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """What was read or asked, e.g. `qstat -Q` on the machine."""
     date: str
@@ -119,7 +114,6 @@ class ProfileSource:
 class Scripts:
     """What `hackathon lint` knows of job scripts that people write for the machine themselves."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     signs: dict[str, str] = field(default_factory=dict)
     """Option → regular expression of values that only scripts for this machine have: they tell the machine where nobody
     names it. An option of a list has its name behind it, e.g. `--rsc-list rscgrp`; `-l` alone: a resource's name."""
@@ -139,7 +133,6 @@ class Scripts:
 class Cluster:
     """A machine: scheduler and dialect, queues and limits, node shape, environment, starter."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """The profile's name; the same as the file's."""
     scheduler: str
