@@ -54,14 +54,14 @@ class HostLoad:
     cpu_percent: float | None = None
 
 
-def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes]:
-    """Return the complete lines in the last `limit` bytes of a run's file; empty if it cannot be read."""
-    end = files.end(name, limit)
+def tail_lines(files: GuardedFolder, name: str) -> list[bytes]:
+    """Return the complete lines in the last TAIL bytes of a run's file; empty if it cannot be read."""
+    end = files.end(name, TAIL)
     if end is None:
         return []
     raw, size = end
     lines = raw.split(b"\n")
-    return lines[1 if size > limit else 0 :]
+    return lines[1 if size > TAIL else 0 :]
 
 
 def numbers(

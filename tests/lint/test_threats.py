@@ -330,7 +330,6 @@ READERS: dict[str, tuple[str, str]] = {
     "tuning/measurement.py": ("SingleProcess.measurement", SHIPPED),
     "tuning/microbatch/search.py": ("place_wrapper", OWN),
     "web/crate/crate.py": ("collect pack shipped_hashes _object", "file of a run"),
-    "web/dashboard/crowd.py": ("owners", PROC),
     "web/dashboard/endpoint.py": ("_only_one port_door", "socket"),
     "web/dashboard/server.py": ("_digest", SHIPPED),
     "web/listing/log.py": ("log_page", "file of a run"),
