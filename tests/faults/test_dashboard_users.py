@@ -28,9 +28,9 @@ from support.patience import STRETCH
 PATIENCE = STRETCH * 120
 DASHBOARD = """
 import sys
-from hackathon.web.dashboard import timeouts
+from hackathon.web.dashboard import uvicorn_server
 from hackathon.cli.main import main
-timeouts.HALF_SAID = 1e5
+uvicorn_server.HALF_SAID = 1e5
 sys.argv[0] = "hackathon"
 main()
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.web.dashboard import crowd, server, timeouts, uvicorn_server
+from hackathon.web.dashboard import crowd, server, uvicorn_server
 from hackathon.web.dashboard.endpoint import port_door
 from hackathon.web.dashboard.peers import peer_uid
 from support.pages.dashboard import PATIENCE, Served, plain_view, serving
@@ -38,7 +38,7 @@ def port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         monkeypatch.setattr(crowd, "CONNECTIONS", 60)
-        monkeypatch.setattr(timeouts, "HALF_SAID", 1e5)
+        monkeypatch.setattr(uvicorn_server, "HALF_SAID", 1e5)
         monkeypatch.setattr(uvicorn_server, "IDLE", 100_000)
         with plain_view(monkeypatch), serving(port_door("127.0.0.1", 0), tmp_path) as made:
             made.enter()

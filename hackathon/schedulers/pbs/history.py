@@ -8,7 +8,7 @@ few are again asked for by id, and many by the list with history.
 
 from collections.abc import Callable
 
-from hackathon.schedulers.accounting import JobAccounting
+from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.base import (
     FINISHED,
     NO_ANSWER,
@@ -19,8 +19,8 @@ from hackathon.schedulers.base import (
     StatusAnswer,
 )
 from hackathon.schedulers.pbs import parse, text
-from hackathon.schedulers.pbs.bill import account
-from hackathon.schedulers.words import garbage, words
+from hackathon.schedulers.words import clock_moment, garbage, words
+from hackathon.text.numbers import digits
 
 FEW = 8
 """Ids that are asked for one by one."""
@@ -190,3 +190,45 @@ def nothing_said(answers: list[CommandOutput], other_qstat: Callable[[CommandOut
         if answer.exit_code or other_qstat(answer):
             return parse.failed(answer, other_qstat=other_qstat)
     return garbage(answers[-1])
+
+
+# ---- what jobs used, as a real OpenPBS 23.06 printed it
+
+ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
+
+
+def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
+    """Return the account of one id from its block, or from those of an array's subjobs (the parent used nothing)."""
+    elements = [block for block in blocks if "[]" not in block.name] or blocks
+    charges = [_charge(block.attributes) for block in elements]
+    complete = all(
+        _lives(block.attributes) == (charge is not None) for block, charge in zip(elements, charges, strict=True)
+    )
+    return JobAccounting(tuple(charge for charge in charges if charge is not None), whole=complete)
+
+
+def _lives(attributes: dict[str, str]) -> int:
+    """Return how often the job was begun (`run_count`, that of a waiting job too)."""
+    began = "stime" in attributes and attributes.get("job_state", "") not in WAITING
+    return digits(attributes.get("run_count", "")) or int(began)
+
+
+def _charge(attributes: dict[str, str]) -> Charge | None:
+    """Return the last life; `resources_used.walltime` has no time of suspension in it.
+
+    `obittime` is written when the job's end reached the server, `mtime` where an older server has none.
+    """
+    start = clock_moment(attributes.get("stime", ""))
+    letter = attributes.get("job_state", "")
+    if start is None or letter in WAITING:
+        return None
+    nodes = digits(attributes.get("Resource_List.nodect", "")) or 1
+    if nodes > MOST_NODES:
+        return None
+    ended = letter in ENDED
+    end = clock_moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
+    # of a job that runs it is only brought up to date now and then
+    seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
+    gpus = digits(attributes.get("Resource_List.ngpus", ""))
+    name, owner = attributes.get("Job_Name", ""), attributes.get("Job_Owner", "").partition("@")[0]
+    return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, name, owner)
