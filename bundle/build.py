@@ -106,7 +106,7 @@ def needed_library(platforms: str) -> tuple[int, int] | None:
 
 def own_wheel(folder: Path) -> Path:
     """Return a wheel of this checkout; with hatchling and what the toolkit depends on at hand no network is needed."""
-    if all(importlib.util.find_spec(name) for name in ("hatchling", "pydantic")):
+    if all(importlib.util.find_spec(name) for name in ("hatchling", "jinja2")):
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     else:
         command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(folder), str(ROOT)]

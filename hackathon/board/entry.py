@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hackathon.text.errors import RequestError
 from hackathon.text.messages import LANGUAGES, language
+from hackathon.text.numbers import integer
 from hackathon.text.printable import printable
 from hackathon.text.told import Told
 
@@ -212,7 +213,7 @@ def decode(raw: bytes, name: str, board: str) -> Entry:
         raise BadEntry("other_name")
     if _word(value, "board") != board:
         raise BadEntry("other_board")
-    kind, to, moment = _word(value, "kind"), _word(value, "to"), _number(value.get("time"))
+    kind, to, moment = _word(value, "kind"), _word(value, "to"), _moment(value.get("time"))
     if kind not in KINDS or moment is None or (kind in REPLIES) != bool(_ID.match(to)):
         raise BadEntry("garbage")
     sections = value.get("sections")
@@ -238,8 +239,8 @@ def _attached(value: Any) -> Attached | None:
     return Attached(
         **{key: _line(value, key) for key in ("rule", "part", "level", "message", "file", "text", "host")},
         advice=_text(value, "advice"),
-        line=_whole(value.get("line")),
-        rank=_whole(value.get("rank")),
+        line=_exact_integer(value.get("line")),
+        rank=_exact_integer(value.get("rank")),
         said=_findings_said(value.get("said")),
     )
 
@@ -315,11 +316,13 @@ def _line(value: dict[str, Any], name: str) -> str:
     return clean_line(_word(value, name))
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53 else None
+def _exact_integer(value: Any) -> int | None:
+    """Return a whole number that every reader of JSON reads alike, None for anything else."""
+    number = integer(value)
+    return number if number is not None and abs(number) < 2**53 else None
 
 
-def _number(value: Any) -> float | None:
+def _moment(value: Any) -> float | None:
     """Return a time within the next centuries; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None

@@ -117,8 +117,8 @@ def _own_folder(directory: BoardDirectory) -> Iterator[int]:
 
 
 @contextmanager
-def _opened(path: str, folder: int | None = None) -> Iterator[int]:
-    descriptor = os.open(path, _OPEN_FOLDER, dir_fd=folder)
+def _opened(path: str) -> Iterator[int]:
+    descriptor = os.open(path, _OPEN_FOLDER)
     try:
         yield descriptor
     finally:

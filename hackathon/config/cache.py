@@ -1,4 +1,4 @@
-"""Checked files, kept as JSON in the user's cache, so that reading one again needs neither YAML nor pydantic.
+"""Checked files, kept as JSON in the user's cache, so that reading one again does not need YAML.
 
 The key holds everything that the result depends on: the toolkit's version, this package's source, the kind of record,
 the expected name, and the file's bytes. The cache may be deleted, damaged, read-only or missing at any time: then the

@@ -6,8 +6,8 @@ from typing import Any
 
 from hackathon.config.cluster import RESERVED_NAMES, Cluster
 from hackathon.config.command import command_words
-from hackathon.config.fields import Scalar
-from hackathon.config.problems import KeyPath, Problem, listing, shown
+from hackathon.config.fields import KeyPath, Scalar
+from hackathon.config.problems import Problem, listing, shown
 from hackathon.config.project import Project
 from hackathon.config.recipe import Check, Data, InstallStep, Metric, Parameter, Recipe, Scaling
 from hackathon.config.report import Report
@@ -111,6 +111,8 @@ def _cluster(cluster: Cluster, report: Report, name: str | None) -> None:
             for queue_name in cluster.queues:
                 if not compiled.fullmatch(queue_name):
                     report.add("config.queue_pattern", ("queues", queue_name), pattern=pattern)
+    for option, pattern in cluster.scripts.signs.items():
+        _compile(pattern, ("scripts", "signs", option), report)
     keys = {".".join(map(str, path)) for path in report.document.places if all(isinstance(part, str) for part in path)}
     for index, entry in enumerate(cluster.unverified):
         if entry not in keys:

@@ -5,7 +5,8 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from hackathon.config.event import Event, Item
-from hackathon.config.problems import KeyPath, shown
+from hackathon.config.fields import KeyPath
+from hackathon.config.problems import shown
 
 if TYPE_CHECKING:
     from hackathon.config.report import Report

@@ -1,9 +1,9 @@
 """The profile of a machine: `templates/clusters/*.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from hackathon.config.fields import STRICT, Amount, Count, Natural, Positive, Size, Text, Walltime
+from hackathon.config.fields import Amount, Count, Natural, Positive, Size, Text, Walltime
 from hackathon.text.messages import localized, message
 from hackathon.text.units import format_walltime
 
@@ -17,7 +17,11 @@ SCHEDULER_LAUNCHERS: frozenset[str] = frozenset({"srun"})
 Binding = Literal["none", "numa", "cores"]
 ALL_BINDINGS: tuple[Binding, ...] = ("none", "numa", "cores")
 Starter = Literal["srun", "mpirun", "pbs_tmrsh", "pjrsh", "ssh", "indexed", "local"]
-
+ScriptRule = Literal[
+    "no-internet", "modules-unknown", "activate-without-hook", "gpus-given", "no-group-option",
+    "environment-not-passed", "container-flag", "trailing-comment", "spaced-equals", "walltime-needed",
+]  # fmt: skip
+"""Rules of `hackathon lint` that hold on some machines only."""
 
 RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
 """The sub-verbs of `hackathon clusters`: a profile of such a name could not be shown by `hackathon clusters NAME`."""
@@ -27,7 +31,6 @@ RESERVED_NAMES = frozenset({"list", "show", "check", "measure", "new"})
 class Node:
     """One compute node."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     cores: Count = "auto"
     """Physical cores."""
     memory: Size | None = None
@@ -44,7 +47,6 @@ class Node:
 class LargerJobs:
     """A shorter limit for large jobs of a queue."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     from_nodes: Positive
     """Least nodes of a job that the limit is for."""
     walltime: Walltime
@@ -55,7 +57,6 @@ class LargerJobs:
 class Queue:
     """A queue and its limits."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     nodes: Positive | None = None
     """Most nodes a job may have."""
     min_nodes: Positive = 1
@@ -88,7 +89,6 @@ class Queue:
 class Rates:
     """What a job costs in the site's tokens."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     per_node_hour: Amount = 0.0
     """Tokens an hour and node."""
     per_gpu_hour: Amount = 0.0
@@ -99,7 +99,6 @@ class Rates:
 class ProfileSource:
     """Where values of a profile are from."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """What was read or asked, e.g. `qstat -Q` on the machine."""
     date: str
@@ -112,10 +111,28 @@ class ProfileSource:
 
 
 @dataclass(frozen=True)
+class Scripts:
+    """What `hackathon lint` knows of job scripts that people write for the machine themselves."""
+
+    signs: dict[str, str] = field(default_factory=dict)
+    """Option → regular expression of values that only scripts for this machine have: they tell the machine where nobody
+    names it. An option of a list has its name behind it, e.g. `--rsc-list rscgrp`; `-l` alone: a resource's name."""
+    rules: list[ScriptRule] = field(default_factory=list)
+    """Rules of `hackathon lint` that hold on this machine."""
+    internal_queues: dict[str, str] = field(default_factory=dict)
+    """Queues that take no jobs themselves → the queue whose jobs they get."""
+    scratch: str = ""
+    """The folder to write to in place of /tmp, where jobs must not use /tmp."""
+    mpi_options: str = ""
+    """What mpirun must be given to find the nodes of a job."""
+    ssh_option: str = ""
+    """The option without which the nodes of a job refuse ssh, e.g. `-v USE_SSH=1`."""
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A machine: scheduler and dialect, queues and limits, node shape, environment, starter."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """The profile's name; the same as the file's."""
     scheduler: str
@@ -159,6 +176,8 @@ class Cluster:
     """Name of job templates that an installed package brings; they come behind those of a project or an event."""
     patterns: dict[str, str] = field(default_factory=dict)
     """Regular expressions that values in the header must match whole: `queue`, `group`, `reservation`."""
+    scripts: Scripts = field(default_factory=Scripts)
+    """What `hackathon lint` knows of job scripts that people write for this machine themselves."""
     visible_from_nodes: list[str] = field(default_factory=list)
     """Folders that compute nodes see; empty means all."""
     internet_on_nodes: bool = False

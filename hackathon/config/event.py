@@ -5,9 +5,9 @@ import pwd
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
-from hackathon.config.fields import STRICT, Amount, Natural, Text
+from hackathon.config.fields import Amount, Natural, Text
 from hackathon.config.project import Defaults
 from hackathon.text.paths import expanded
 
@@ -19,7 +19,6 @@ _UNSAFE = re.compile(r"[/\0]|\A\.\.?\Z")
 class Budget:
     """What a team may use."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     node_hours: Amount | None = None
     """Node-hours."""
     gpu_hours: Amount | None = None
@@ -32,7 +31,6 @@ class Budget:
 class EventCluster:
     """A cluster as the event uses it."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     queue: str | None = None
     """The queue that the event uses."""
     reservation: str | None = None
@@ -45,7 +43,6 @@ class EventCluster:
 class Member:
     """A participant."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     user: str = ""
     """The account on the cluster; may be empty until it is known, where there is a name."""
     kind: str = ""
@@ -58,7 +55,6 @@ class Member:
 class Team:
     """A team of participants."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """The team's name."""
     group: str | None = None
@@ -95,7 +91,6 @@ class Team:
 class Tutor:
     """Somebody who helps."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     user: str
     """The account on the cluster."""
     name: str = ""
@@ -110,7 +105,6 @@ class Tutor:
 class Item:
     """An item of the schedule; it may have no time, or a start without an end."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """What happens."""
     day: str
@@ -125,7 +119,6 @@ class Item:
 class Publish:
     """What may go out; secrets, e-mail addresses and network addresses never do."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     teams: bool = True
     """Names of teams."""
     users: bool = False
@@ -160,7 +153,6 @@ class Publish:
 class Photograph:
     """A picture of the event."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     file: str
     """PNG or JPEG, relative to this file; place, camera and names in it are taken out."""
     caption: Text
@@ -171,7 +163,6 @@ class Photograph:
 class Article:
     """What the report says beside the records."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     style: Literal["polite", "plain"] = "polite"
     """How Japanese sentences end; polite: です・ます, plain: である."""
     authors: list[Text] = field(default_factory=list)
@@ -186,7 +177,6 @@ class Article:
 class Event:
     """One hackathon."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """The event's name."""
     occasion: Text = ""

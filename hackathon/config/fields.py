@@ -1,14 +1,12 @@
-"""Field types of configuration records that need more than Python's own types.
-
-The records are standard-library dataclasses, so that a command which reads an already checked file does not import
-pydantic; pydantic reads these markers only when it validates (`__get_pydantic_core_schema__`).
-"""
+"""Field types of configuration records that need more than Python's own types; `records` reads the markers."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from hackathon.text.units import parse_size, parse_walltime
 
+KeyPath = tuple[str | int, ...]
+"""The way from the top of a file to a value: keys, and numbers for items of lists."""
 LEAST_MEMORY = 2**20
 """Bytes. Less is a number whose unit was left out."""
 
@@ -16,11 +14,12 @@ LEAST_MEMORY = 2**20
 class Parsed:
     """Marks a field whose text is turned into a number by a function that raises ValueError.
 
-    `kind` becomes the type of pydantic's error, so that the reader of errors knows which text was meant. Numbers below
-    `least` are refused too.
+    `kind` tells the reader of errors which text was meant. Numbers below `least` are refused too.
     """
 
-    def __init__(self, parse: Callable[[Any], int], kind: str, example: str, least: int) -> None:
+    def __init__(
+        self, parse: Callable[[Any], int], kind: Literal["walltime", "size"], example: str, least: int
+    ) -> None:
         self.parse = parse
         self.kind = kind
         self.example = example
@@ -35,29 +34,12 @@ class Parsed:
             raise ValueError(f"{value!r} is too small")
         return number
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import PydanticCustomError, core_schema
-
-        def read(value: Any) -> int:
-            try:
-                return self.read(value)
-            except ValueError as error:
-                raise PydanticCustomError(self.kind, "not a {kind}", {"kind": self.kind}) from error
-
-        return core_schema.no_info_plain_validator_function(read)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string"}, {"type": "integer"}], "examples": [self.example]}
-
 
 class Least:
     """Marks a number that must not be smaller than a bound."""
 
     def __init__(self, least: int) -> None:
         self.least = least
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return {**handler(source), "ge": self.least}
 
 
 Walltime = Annotated[int, Parsed(parse_walltime, "walltime", "00:30:00", 1)]
@@ -76,6 +58,3 @@ Text = str | dict[Literal["en", "ja"], str]
 """Text in one language, or `{en: …, ja: …}`."""
 Scalar = bool | int | float | str
 """A parameter's value."""
-
-STRICT = {"extra": "forbid", "use_attribute_docstrings": True, "allow_inf_nan": False}
-"""pydantic's configuration of every record: unknown keys are errors, numbers are finite."""

@@ -3,7 +3,7 @@
 Every function raises ConfigError with all problems of the first wrong file, and RequestError for what does not exist.
 `folders` are the folders that have a say before the user's and the shipped ones, the nearest first: usually the
 project's and the event's. What installed packages bring (`plug_ins`) comes last: a shipped name wins over it. A hit in
-the cache of checked files imports neither YAML nor pydantic.
+the cache of checked files does not import YAML.
 """
 
 import functools
@@ -307,11 +307,7 @@ def _read(
 
     checked = _as(record, validate(record, parse_yaml(raw, path), name, dialects))
     keep(key, asdict(checked))  # type: ignore[call-overload]
-    try:
-        return _with_defaults(checked, dialects)
-    except ValueError:
-        # a plug-in's dialect has types that only pydantic makes: it is read by itself each time (`Dialect.of`)
-        return checked
+    return _with_defaults(checked, dialects)
 
 
 def _with_defaults(record: _Record, dialects: Dialects | None) -> _Record:

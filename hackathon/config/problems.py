@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hackathon.config.fields import KeyPath
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
 from hackathon.text.messages import message
 from hackathon.text.told import Sayable
-
-KeyPath = tuple[str | int, ...]
-"""The way from the top of a file to a value: keys, and numbers for items of lists."""
-
 
 MAXIMUM_BYTES = 1 << 20
 """Size of the largest file that is read."""

@@ -1,10 +1,10 @@
 """A team's project: `project.yaml`; and the defaults that a user or an event gives."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from hackathon.config.cluster import Binding, Launcher
-from hackathon.config.fields import STRICT, Positive, Scalar, Size, Text, Walltime
+from hackathon.config.fields import Positive, Scalar, Size, Text, Walltime
 from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 
 
@@ -12,7 +12,6 @@ from hackathon.config.recipe import Check, Data, Metric, Parameter, Scaling
 class Defaults:
     """What a user (`~/.config/hackathon/config.yaml`) or an event gives when the project is silent."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     cluster: str | None = None
     """The cluster's name."""
     queue: str | None = None
@@ -37,7 +36,6 @@ class Defaults:
 class Project:
     """A team's folder: its command or recipe, its defaults."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """Up to 60 letters (Japanese too), digits and signs other than `/`; a part of folder names."""
     team: str | None = None

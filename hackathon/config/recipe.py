@@ -1,17 +1,16 @@
 """A training program with its parameters and metrics: `recipes/<name>/recipe.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
 from hackathon.config.cluster import Launcher
-from hackathon.config.fields import STRICT, Natural, Scalar, Text
+from hackathon.config.fields import Natural, Scalar, Text
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One named value of a training program, given to it as `--name value`."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     default: Scalar | None = None
     """The value when nobody gives one; none means the option is left out."""
     type: Literal["int", "float", "str", "bool"] = "str"
@@ -32,7 +31,6 @@ class Parameter:
 class Metric:
     """A number found in a program's output."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     pattern: str | None = None
     """A regular expression with one group around the number; none when the program uses the runtime's Meter."""
     unit: str = ""
@@ -49,7 +47,6 @@ class Metric:
 class Data:
     """Something a program reads that is not in its source: fetched once, found by jobs below $HK_DATA."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """Its name in the folder `data`: letters, digits, `.`, `-`, `_`."""
     url: str
@@ -66,7 +63,6 @@ class Data:
 class Check:
     """What a run must reach to count as correct."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     metric: str
     """A metric's name."""
     at_least: float | None = None
@@ -79,7 +75,6 @@ class Check:
 class WeakScaling:
     """Fixed batch per process."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     scale_learning_rate: str | None = None
     """The parameter that is multiplied by the number of processes."""
 
@@ -88,7 +83,6 @@ class WeakScaling:
 class StrongScaling:
     """Fixed global batch."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     divide: str | None = None
     """The parameter that is divided by the number of processes."""
     by_program: bool = False
@@ -99,7 +93,6 @@ class StrongScaling:
 class Scaling:
     """How parameters change with the number of processes in a study."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     weak: WeakScaling = field(default_factory=WeakScaling)
     """Weak scaling: fixed batch per process."""
     strong: StrongScaling = field(default_factory=StrongScaling)
@@ -110,7 +103,6 @@ class Scaling:
 class InstallStep:
     """One call of the installer when the recipe's environment is built: a requirements file, or packages."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     requirements: str | None = None
     """A file of the folder; beside `requirements.txt`, `requirements-cuda.txt` is taken for the variant `cuda`."""
     packages: list[str] = field(default_factory=list)
@@ -129,7 +121,6 @@ class InstallStep:
 class Recipe:
     """A folder with a training program, its parameters and its metrics, runnable on any cluster."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     name: str
     """The recipe's name; the same as the folder's."""
     framework: str

@@ -1,13 +1,12 @@
-"""Make configuration records of plain values that are right, without pydantic."""
+"""Make configuration records of plain values, and say where these do not fit: the one check of every file's form."""
 
 import functools
-import math
 import sys
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from hackathon.config.fields import Least, Parsed
+from hackathon.config.fields import KeyPath, Least, Parsed
 
 
 def options(hint: Any) -> tuple[Any, ...]:
@@ -34,15 +33,45 @@ def below(hint: Any, key: str | int) -> Any | None:
     return None
 
 
+@dataclass(frozen=True)
+class Mismatch:
+    """A place of a file where something else stands than the record's type has."""
+
+    path: KeyPath
+    rule: Literal["missing", "unknown", "key", "kind", "small", "not_finite", "not_utf8", "walltime", "size"]
+    """`key`: the place's own name is none of those that may stand there. `kind`: the value is of no type of `hint`."""
+    value: Any = None
+    hint: Any = None
+    """The type that the place has; with `small`, the bound."""
+
+
 def rebuild(hint: Any, value: Any) -> Any:
     """Return the record that plain values describe: those of a file, or what `dataclasses.asdict` made of a record.
 
-    What it takes, pydantic takes too, with the same result. It does not say what is wrong: it raises ValueError for
-    everything that does not fit.
+    Raises ValueError for everything that does not fit; `checked` says what.
     """
+    result, wrong = checked(hint, value)
+    if wrong:
+        raise ValueError(f"{wrong[0].path}: {wrong[0].value!r} does not fit {hint!r}")
+    return result
+
+
+def checked(hint: Any, value: Any) -> tuple[Any, list[Mismatch]]:
+    """Return the record that plain values describe, and every place that does not fit: then there is no record."""
+    wrong: list[Mismatch] = []
+    result = _read(hint, value, (), wrong)
+    return (None if wrong else result), wrong
+
+
+def _read(hint: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
+    """Return what a value means, and add to `wrong` what does not fit: in the first type that has the value's form."""
     for kind, marker in _plan(hint):
         if isinstance(marker, Parsed):
-            return marker.read(value)
+            try:
+                return marker.read(value)
+            except ValueError:
+                wrong.append(Mismatch(path, marker.kind, value))
+                return None
         if kind is NoneType:
             if value is None:
                 return None
@@ -50,34 +79,53 @@ def rebuild(hint: Any, value: Any) -> Any:
             return value
         elif isinstance(kind, type) and is_dataclass(kind):
             if isinstance(value, dict):
-                return _record(kind, value)
+                return _record(kind, value, path, wrong)
         elif isinstance(kind, type):
             # a bool is an int to isinstance, but never to a record
-            if type(value) is kind:
-                return _scalar(value, marker)
-            if kind is float and type(value) is int and abs(value) <= sys.float_info.max:
-                return _scalar(float(value), marker)
+            if type(value) is kind or (kind is float and type(value) is int):
+                return _scalar(kind, marker, value, path, wrong)
         elif get_origin(kind) is dict:
             if isinstance(value, dict):
                 word, inner = get_args(kind)
-                return {rebuild(word, key): rebuild(inner, entry) for key, entry in value.items()}
+                return _mapping(word, inner, value, path, wrong)
         elif get_origin(kind) is list:
             if isinstance(value, list):
                 inner = get_args(kind)[0]
-                return [rebuild(inner, entry) for entry in value]
+                return [_read(inner, entry, (*path, index), wrong) for index, entry in enumerate(value)]
         elif get_origin(kind) is Literal and value in get_args(kind):
             return value
-    raise ValueError(f"{value!r} does not fit {hint!r}")
+    wrong.append(Mismatch(path, "kind", value, hint))
+    return None
 
 
-def _scalar(value: Any, marker: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("not a finite number")
-    if isinstance(value, str) and not value.isascii():
-        value.encode()  # half of a surrogate pair is a ValueError
-    if isinstance(marker, Least) and value < marker.least:
-        raise ValueError(f"{value!r} is too small")
-    return value
+def _scalar(kind: type, marker: Any, value: Any, path: KeyPath, wrong: list[Mismatch]) -> Any:
+    if (kind is float and abs(value) > sys.float_info.max) or value != value:
+        wrong.append(Mismatch(path, "not_finite", value))
+    elif isinstance(marker, Least) and value < marker.least:
+        wrong.append(Mismatch(path, "small", value, marker.least))
+    elif isinstance(value, str) and not _encodes(value):
+        wrong.append(Mismatch(path, "not_utf8", value))
+    else:
+        return float(value) if kind is float else value
+    return None
+
+
+def _encodes(text: str) -> bool:
+    """Return whether a text can be written as UTF-8: half of a surrogate pair cannot."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except ValueError:
+        return False
+
+
+def _mapping(word: Any, inner: Any, value: dict[str, Any], path: KeyPath, wrong: list[Mismatch]) -> dict[str, Any]:
+    result = {}
+    for key, entry in value.items():
+        if word is not str and key not in get_args(word):
+            wrong.append(Mismatch((*path, key), "key", key, word))
+        else:
+            result[key] = _read(inner, entry, (*path, key), wrong)
+    return result
 
 
 @functools.cache
@@ -101,21 +149,18 @@ def _fields(record: type) -> dict[str, tuple[Any, bool]]:
     }
 
 
-def _record(record: type, value: dict[str, Any]) -> Any:
-    record_fields = _fields(record)
-    if any(needed and name not in value for name, (_, needed) in record_fields.items()):
-        raise ValueError(f"{record.__name__} lacks a value")
-    # .get would hide an unknown key, which tells that the value belongs to another version
-    return record(
-        **{
-            name: rebuild(record_fields[name][0], entry)
-            for name, entry in value.items()
-            if _must_know(record_fields, name)
-        }
-    )
-
-
-def _must_know(record_fields: dict[str, tuple[Any, bool]], name: str) -> bool:
-    if name not in record_fields:
-        raise ValueError(f"unknown key {name!r}")
-    return True
+def _record(record: type, value: dict[str, Any], path: KeyPath, wrong: list[Mismatch]) -> Any:
+    record_fields, before = _fields(record), len(wrong)
+    wrong += [
+        Mismatch((*path, name), "missing")
+        for name, (_, is_needed) in record_fields.items()
+        if is_needed and name not in value
+    ]
+    values = {}
+    for name, entry in value.items():
+        if name in record_fields:
+            values[name] = _read(record_fields[name][0], entry, (*path, name), wrong)
+        else:
+            # never passed over: an unknown key also tells that the value belongs to another version
+            wrong.append(Mismatch((*path, name), "unknown", entry))
+    return record(**values) if len(wrong) == before else None

@@ -1,9 +1,9 @@
 """What a tutor knows about a failure, as data: `templates/rules/*.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
-from hackathon.config.fields import STRICT, Text
+from hackathon.config.fields import Text
 
 Part = Literal[
     "gpu", "cuda", "nccl", "rendezvous", "gloo", "mpi", "horovod", "chainermn", "tensorflow", "framework", "data",
@@ -19,7 +19,6 @@ LEVELS: tuple[Level, ...] = ("root", "likely", "secondary", "benign")
 class Pattern:
     """Words to look for: either `text` or `regex`."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     text: str = ""
     """Words as they stand in the log; each space stands for any white space, also where a launcher wrapped the line."""
     regex: str = ""
@@ -32,7 +31,6 @@ class Pattern:
 class Cause:
     """One possible cause and how to see whether it is this one."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     text: Text
     """What may be wrong."""
     check: str = ""
@@ -43,7 +41,6 @@ class Cause:
 class Example:
     """Lines of a log that the rule has to recognise."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     text: str
     """The lines."""
     source: str = ""
@@ -54,7 +51,6 @@ class Example:
 class Rule:
     """One failure that can be recognised."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     id: str
     """Its name: words joined by `-`."""
     part: Part
@@ -91,6 +87,5 @@ class Rule:
 class RuleFile:
     """A file of rules."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     rules: list[Rule]
     """The rules; one with the id of a rule further along the search path replaces it."""

@@ -1,14 +1,19 @@
 """Describe the files that people write: JSON Schema for editors, and the table of all keys for the reference."""
 
+import ast
+import functools
+import inspect
+import itertools
 import json
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from hackathon.config.cluster import Cluster
 from hackathon.config.event import Event
-from hackathon.config.fields import Parsed
+from hackathon.config.fields import Least, Parsed
 from hackathon.config.project import Defaults, Project
 from hackathon.config.recipe import Recipe
 from hackathon.config.records import options
@@ -26,6 +31,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "user": (Defaults, "~/.config/hackathon/config.yaml"),
 }
 """Name → (record, the file that it describes). `defaults` is another name of `user`."""
+_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
 _FORMATS = {"walltime": format_walltime, "size": format_size}
 
 
@@ -48,28 +54,75 @@ def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[s
 
     `dialects`: scheduler's name → the record of its dialect, for the profile of a cluster.
     """
-    from pydantic import TypeAdapter
-
     record, file = RECORDS["user" if name == "defaults" else name]
-    schema = TypeAdapter(record).json_schema()
-    if record is Cluster:
-        _with_dialects(schema, dialects or {})
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": file}
-
-
-def _with_dialects(schema: dict[str, Any], dialects: Mapping[str, type]) -> None:
-    """Let a profile's `dialect` depend on its `scheduler`."""
-    from pydantic import TypeAdapter
-
+    definitions: dict[str, Any] = {}
+    schema = {**_object(record, definitions), "title": file}
     cases = []
-    for scheduler, kind in sorted(dialects.items()):
-        part = TypeAdapter(kind).json_schema(ref_template="#/$defs/{model}")
-        schema.setdefault("$defs", {}).update({**part.pop("$defs", {}), kind.__name__: part})
+    for scheduler, kind in sorted((dialects or {}).items()) if record is Cluster else ():
+        # a profile's `dialect` depends on its `scheduler`
         condition = {"properties": {"scheduler": {"const": scheduler}}, "required": ["scheduler"]}
-        then = {"properties": {"dialect": {"$ref": f"#/$defs/{kind.__name__}"}}}
-        cases.append({"if": condition, "then": then})
+        cases.append({"if": condition, "then": {"properties": {"dialect": _value(kind, definitions)}}})
     if cases:
         schema["allOf"] = cases
+    if definitions:
+        schema["$defs"] = definitions
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _object(record: type, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a record; those of the records in it are put into `definitions`."""
+    texts, properties, required = _descriptions(record), {}, []
+    for field in fields(record):
+        properties[field.name] = {**_value(field.type, definitions), "description": texts.get(field.name, "")}
+        if field.default is not MISSING:
+            properties[field.name]["default"] = field.default
+        elif field.default_factory is MISSING:
+            required.append(field.name)
+    schema = {"type": "object", "description": inspect.getdoc(record) or "", "properties": properties}
+    return {**schema, **({"required": required} if required else {}), "additionalProperties": False}
+
+
+def _value(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a value of some type."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        marker = parts[1]
+        if isinstance(marker, Parsed):
+            return {"anyOf": [{"type": "string"}, {"type": "integer"}], "examples": [marker.example]}
+        bound = {"minimum": marker.least} if isinstance(marker, Least) else {}
+        return {**_value(parts[0], definitions), **bound}
+    if origin in (Union, UnionType):
+        return {"anyOf": [_value(part, definitions) for part in parts]}
+    if origin is Literal:
+        return {"type": "string", "enum": list(parts)}
+    if origin is list:
+        return {"type": "array", "items": _value(parts[0], definitions)}
+    if origin is dict:
+        names = {} if parts[0] is str else {"propertyNames": {"enum": list(get_args(parts[0]))}}
+        return {"type": "object", **names, "additionalProperties": _value(parts[1], definitions) or True}
+    if isinstance(hint, type) and is_dataclass(hint):
+        if hint.__name__ not in definitions:
+            definitions[hint.__name__] = {}  # a record may hold others of its kind
+            definitions[hint.__name__] = {**_object(hint, definitions), "title": hint.__name__}
+        return {"$ref": f"#/$defs/{hint.__name__}"}
+    return {"type": _TYPES[hint]} if hint in _TYPES else {}
+
+
+@functools.cache
+def _descriptions(record: type) -> dict[str, str]:
+    """Return field → the text that stands below it in the source of a record, or of the class that it is from."""
+    texts: dict[str, str] = {}
+    for kind in reversed(record.__mro__):
+        try:
+            source = textwrap.dedent(inspect.getsource(kind)) if is_dataclass(kind) else ""
+        except (OSError, TypeError):  # a plug-in without source, or a class made by a program
+            continue
+        for definition in ast.parse(source).body:
+            for entry, following in itertools.pairwise(getattr(definition, "body", ())):
+                match entry, following:
+                    case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                        texts[name] = inspect.cleandoc(text)
+    return texts
 
 
 def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> list[FieldEntry]:
@@ -77,32 +130,22 @@ def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> li
 
     The keys of a cluster's dialect have the scheduler's name behind them: `dialect.group (NAME)`.
     """
-    schema = json_schema(name, dialects)
-    definitions = schema.get("$defs", {})
     record, _ = RECORDS["user" if name == "defaults" else name]
-    texts = {record.__name__: _descriptions(schema)}
-    texts.update({title: _descriptions(definition) for title, definition in definitions.items()})
     entries = []
-    for entry in _entries(record, "", texts):
+    for entry in _entries(record, ""):
         entries.append(entry)
         if record is Cluster and entry.key == "dialect":
             for scheduler, kind in sorted((dialects or {}).items()):
-                entries += [
-                    replace(entry, key=f"{entry.key} ({scheduler})") for entry in _entries(kind, "dialect.", texts)
-                ]
+                entries += [replace(entry, key=f"{entry.key} ({scheduler})") for entry in _entries(kind, "dialect.")]
     return entries
 
 
-def _descriptions(schema: dict[str, Any]) -> dict[str, str]:
-    return {key: " ".join(entry.get("description", "").split()) for key, entry in schema.get("properties", {}).items()}
-
-
-def _entries(record: type, prefix: str, texts: dict[str, dict[str, str]]) -> Iterator[FieldEntry]:
+def _entries(record: type, prefix: str) -> Iterator[FieldEntry]:
     for field in fields(record):
-        key = f"{prefix}{field.name}"
-        yield FieldEntry(key, _type_text(field.type), _default_text(field), texts[record.__name__][field.name])
+        key, text = f"{prefix}{field.name}", " ".join(_descriptions(record).get(field.name, "").split())
+        yield FieldEntry(key, _type_text(field.type), _default_text(field), text)
         for ending, inner in _records_in(field.type):
-            yield from _entries(inner, f"{key}{ending}.", texts)
+            yield from _entries(inner, f"{key}{ending}.")
 
 
 def _records_in(hint: Any) -> Iterator[tuple[str, type]]:

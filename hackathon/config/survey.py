@@ -1,16 +1,15 @@
 """A questionnaire: `survey.yaml`."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
-from hackathon.config.fields import STRICT, Natural, Positive, Text
+from hackathon.config.fields import Natural, Positive, Text
 
 
 @dataclass(frozen=True)
 class Question:
     """One item of a questionnaire."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     id: str
     """Its name in answers and tables: letters, digits and _."""
     kind: Literal["rating", "choice", "choices", "number", "text"]
@@ -47,7 +46,6 @@ class Question:
 class Survey:
     """A questionnaire."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     title: Text
     """Its name."""
     introduction: Text = ""

@@ -1,33 +1,29 @@
-"""Check a YAML document against a record, and say in plain words what is wrong. What is right needs no pydantic."""
+"""Check a YAML document against a record, and say in plain words what is wrong."""
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 from hackathon import __version__
+from hackathon.config import records
 from hackathon.config.check import check_record
 from hackathon.config.cluster import Cluster
-from hackathon.config.fields import LEAST_MEMORY
-from hackathon.config.problems import MOST_NAMED, ConfigError, KeyPath, Problem, listing, nearest, shown
-from hackathon.config.records import below, options, rebuild
+from hackathon.config.fields import LEAST_MEMORY, KeyPath
+from hackathon.config.problems import MOST_NAMED, ConfigError, Problem, listing, nearest, shown
+from hackathon.config.records import Mismatch, below, options
 from hackathon.config.yaml import WIDE_KEY, Document
 from hackathon.text.messages import message
 from hackathon.text.units import parse_size, with_unit
 
-_EXPECTED = {
-    "string_type": "config.kind_text",
-    "int_type": "config.kind_int",
-    "int_from_float": "config.kind_int",
-    "float_type": "config.kind_number",
-    "bool_type": "config.kind_bool",
-    "list_type": "config.kind_list",
-    "dict_type": "config.kind_mapping",
-    "dataclass_type": "config.kind_mapping",
+_KINDS = {
+    str: "config.kind_text",
+    int: "config.kind_int",
+    float: "config.kind_number",
+    bool: "config.kind_bool",
 }
-_UNKNOWN_KEY = ("unexpected_keyword_argument", "extra_forbidden")
-_MISSING = ("missing", "missing_keyword_only_argument")
 _ELEVEN_BOOL = frozenset({"yes", "no", "on", "off", "y", "n"})
 _NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
 
@@ -86,20 +82,20 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
     # no value is shared any more, so that one place can be changed
     value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
-    built, errors = _attempt(record, value)
+    built, errors = records.checked(record, value)
     if errors and _texts_as_written(value, errors, document):
-        built, errors = _attempt(record, value)
+        built, errors = records.checked(record, value)
     errors.sort(key=lambda error: document.line(error.path))
-    problems = [error.problem(record, document) for error in errors[:MOST_NAMED]]
+    problems = [_problem(error, record, document) for error in errors[:MOST_NAMED]]
     if errors:
         # what is right may still be wrong together: look at the record without the wrong places
         for error in errors:
             _remove(value, error.path)
-        built, again = _attempt(record, value)
-        if again and all(error.kinds[0] in _MISSING for error in again):
+        built, again = records.checked(record, value)
+        if again and all(error.rule == "missing" for error in again):
             for error in again:
                 _parent(value, error.path)[error.path[-1]] = "x"
-            built, _ = _attempt(record, value)
+            built, _ = records.checked(record, value)
     if built is not None:
         wrong = {error.path for error in errors}
         for problem in check_record(built, document, name):
@@ -108,59 +104,64 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
     return _Checked(built, value, problems, len(errors[MOST_NAMED:]))
 
 
-@dataclass(frozen=True)
-class _Error:
-    """pydantic's errors about one place, put together."""
+def _problem(error: Mismatch, record: type, document: Document) -> Problem:
+    """Return a mismatch in our words."""
+    identifier, values = _words(error, record)
+    return Problem(identifier, document.path, document.line(error.path), error.path, values)
 
-    path: KeyPath
-    kinds: tuple[str, ...]
-    value: Any
-    about_key: bool
-    contexts: tuple[Mapping[str, Any], ...]
 
-    def problem(self, record: type, document: Document) -> Problem:
-        """Return it in our words."""
-        identifier, values = self._words(record)
-        return Problem(identifier, document.path, document.line(self.path), self.path, values)
-
-    def _words(self, record: type) -> tuple[str, dict[str, Any]]:
-        kind = self.kinds[0]
-        context = self.contexts[0]
-        if kind in _MISSING:
+def _words(error: Mismatch, record: type) -> tuple[str, dict[str, Any]]:
+    match error.rule:
+        case "missing":
             return "config.missing", {}
-        if kind in _UNKNOWN_KEY:
-            keys = _known_keys(record, self.path[:-1])
-            near = nearest(str(self.path[-1]), keys)
+        case "unknown":
+            keys = _known_keys(record, error.path[:-1])
+            near = nearest(str(error.path[-1]), keys)
             if near:
                 return "config.unknown_key_near", {"near": near}
             return "config.unknown_key", {"known": listing(keys), "version": __version__}
-        if kind == "walltime":
-            return "config.bad_walltime", {"value": shown(self.value)}
-        if kind == "size":
-            return _size_words(self.value)
-        if kind in ("greater_than_equal", "less_than_equal"):
-            bound = context.get("ge", context.get("le"))
-            return ("config.too_small" if kind.startswith("g") else "config.too_large"), {"limit": f"{bound:g}"}
-        if kind == "finite_number":
+        case "walltime":
+            return "config.bad_walltime", {"value": shown(error.value)}
+        case "size":
+            return _size_words(error.value)
+        case "small":
+            return "config.too_small", {"limit": f"{error.hint:g}"}
+        case "not_finite":
             return "config.not_finite", {}
-        expected = " ".join(str(context.get("expected", "")) for context in self.contexts)
-        choices = tuple(re.findall(r"'([^']*)'", expected))
-        if self.kinds == ("literal_error",):
-            values = {"value": shown(self.path[-1] if self.about_key else self.value), "choices": listing(choices)}
-            near = nearest(str(self.value), choices) if isinstance(self.value, str) else None
-            return ("config.choice_near", {**values, "near": near}) if near else ("config.choice", values)
-        if all(kind_of_error in _EXPECTED or kind_of_error == "literal_error" for kind_of_error in self.kinds):
-            if self.kinds == ("bool_type",) and str(self.value).lower() in _ELEVEN_BOOL:
-                return "config.not_bool", {"value": shown(self.value)}
-            kinds = tuple(
-                dict.fromkeys(_EXPECTED[kind_of_error] for kind_of_error in self.kinds if kind_of_error in _EXPECTED)
-            )
-            plain = _plain_number(self.value) if isinstance(self.value, str) else None
-            if plain is not None and plain != self.value and {"int_type", "float_type"} & {*self.kinds}:
-                return "config.odd_number", {"value": shown(self.value), "plain": plain}
-            identifier = "config.wrong_kind" if plain is None else "config.quoted_number"
-            return identifier, {"expected": _Kinds(kinds, choices), "value": shown(self.value)}
-        return "config.wrong_value", {"value": shown(self.value), "kind": kind}
+        case "not_utf8":
+            return "config.wrong_value", {"value": shown(error.value), "kind": "UTF-8"}
+        case _:
+            return _wrong_kind(error)
+
+
+def _wrong_kind(error: Mismatch) -> tuple[str, dict[str, Any]]:
+    """Return the words for a value, or a key, that is of no type that may stand there."""
+    kinds: dict[str, None] = {}
+    choices: list[str] = []
+    for option in options(error.hint):
+        kind = _kind(option)
+        if kind:
+            kinds[kind] = None
+        elif option is not NoneType:
+            choices += get_args(option) if get_origin(option) is Literal else [str(option)]
+    if not kinds:
+        values = {"value": shown(error.value), "choices": listing(choices)}
+        near = nearest(error.value, choices) if isinstance(error.value, str) else None
+        return ("config.choice_near", {**values, "near": near}) if near else ("config.choice", values)
+    if [*kinds] == ["config.kind_bool"] and not choices and str(error.value).lower() in _ELEVEN_BOOL:
+        return "config.not_bool", {"value": shown(error.value)}
+    plain = _plain_number(error.value) if isinstance(error.value, str) else None
+    if plain is not None and plain != error.value and kinds.keys() & {"config.kind_int", "config.kind_number"}:
+        return "config.odd_number", {"value": shown(error.value), "plain": plain}
+    identifier = "config.wrong_kind" if plain is None else "config.quoted_number"
+    return identifier, {"expected": _Kinds(tuple(kinds), tuple(choices)), "value": shown(error.value)}
+
+
+def _kind(option: Any) -> str | None:
+    """Return the message id of what a type is called; None for choices and for nothing."""
+    if is_dataclass(option) or get_origin(option) is dict:
+        return "config.kind_mapping"
+    return "config.kind_list" if get_origin(option) is list else _KINDS.get(option)
 
 
 @dataclass(frozen=True)
@@ -195,65 +196,6 @@ def _plain_number(text: str) -> str | None:
     return f"{match[1]}{match[2].lstrip('0') or '0'}{match[3]}" if match else None
 
 
-def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
-    try:
-        return rebuild(record, value), []
-    except ValueError:
-        # importing pydantic and telling it of the records takes longer than everything else a command does: it is asked
-        # only what is wrong
-        pass
-    from pydantic import TypeAdapter, ValidationError
-
-    # by way of JSON, because pydantic's strict mode takes dicts for records only there
-    try:
-        return TypeAdapter(record).validate_json(json.dumps(value), strict=True), []
-    except ValidationError as error:
-        return None, _grouped(value, error.errors(include_url=False))
-
-
-def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
-    """Return one error for each place. A union's branches that do not fit the kind of value at all are left out."""
-    by_place: dict[tuple[KeyPath, bool], list[Any]] = {}
-    for error in errors:
-        by_place.setdefault(_place(value, error), []).append(error)
-    above = {path[:length] for path, _ in by_place for length in range(len(path))}
-    result = []
-    for (path, about_key), group in by_place.items():
-        exact = [error for error in group if error["type"] not in _EXPECTED and error["type"] != "literal_error"]
-        keyed = not about_key and (path, True) in by_place
-        if not exact and (path in above or keyed):
-            continue
-        chosen = exact or group
-        result.append(
-            _Error(
-                path,
-                tuple(dict.fromkeys(error["type"] for error in chosen)),
-                chosen[0].get("input"),
-                about_key,
-                tuple(error.get("ctx") or {} for error in chosen),
-            )
-        )
-    return result
-
-
-def _place(value: Any, error: Any) -> tuple[KeyPath, bool]:
-    """Return an error's key path in the file, and whether it is about the key itself.
-
-    pydantic's location also names the branches of unions; those are no keys of the value and are left out.
-    """
-    path: list[str | int] = []
-    location = error["loc"]
-    for index, part in enumerate(location):
-        named = isinstance(value, dict) and part in value
-        counted = isinstance(value, list) and isinstance(part, int) and part < len(value)
-        if named or counted:
-            path.append(part)
-            value = value[part]
-        elif index == len(location) - 1 and error["type"] in (*_MISSING, *_UNKNOWN_KEY):
-            path.append(part)
-    return tuple(path), location[-1:] == ("[key]",)
-
-
 def _known_keys(record: type, path: KeyPath) -> list[str]:
     hint: Any = record
     for part in path:
@@ -261,14 +203,14 @@ def _known_keys(record: type, path: KeyPath) -> list[str]:
     return [entry.name for option in options(hint) if is_dataclass(option) for entry in fields(option)]
 
 
-def _texts_as_written(value: Any, errors: list[_Error], document: Document) -> bool:
+def _texts_as_written(value: Any, errors: list[Mismatch], document: Document) -> bool:
     """Put the written text where a text is wanted and YAML sees a number (`group: 12`, `version: 1.10`).
 
     Returns True when something was changed.
     """
     changed = False
     for error in errors:
-        if "string_type" in error.kinds and "finite_number" not in error.kinds and error.path in document.words:
+        if error.rule == "kind" and str in options(error.hint) and error.path in document.words:
             _parent(value, error.path)[error.path[-1]] = document.words[error.path]
             changed = True
     return changed

@@ -13,7 +13,8 @@ from typing import Any
 
 import yaml as pyyaml
 
-from hackathon.config.problems import ConfigError, KeyPath, Problem, read_bounded, shown
+from hackathon.config.fields import KeyPath
+from hackathon.config.problems import ConfigError, Problem, read_bounded, shown
 
 MAXIMUM_DEPTH = 30
 MAXIMUM_VALUES = 50_000

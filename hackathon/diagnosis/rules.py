@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from hackathon.config.fields import KeyPath
 from hackathon.config.load import load_rule_file
-from hackathon.config.problems import ConfigError, KeyPath, Problem, shown
+from hackathon.config.problems import ConfigError, Problem, shown
 from hackathon.config.rule import Example, Rule
 from hackathon.config.yaml import read_yaml
 from hackathon.diagnosis.check_command import misplaced

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hackathon.config.problems import KeyPath
+from hackathon.config.fields import KeyPath
 from hackathon.text.messages import lookup, message
 from hackathon.text.printable import printable
 

@@ -76,7 +76,7 @@ def event_text(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
-def team_lines(team: "Team", indent: str = "") -> list[str]:
+def team_lines(team: "Team") -> list[str]:
     """Return a team as an item of `teams`."""
     lines = [f"- name: {scalar(team.name)}"]
     for name in ("group", "project"):
@@ -89,12 +89,12 @@ def team_lines(team: "Team", indent: str = "") -> list[str]:
         lines.append(f"  - {{{inside}}}")
     tutors = ", ".join(scalar(user) for user in team.tutors)
     lines.append(f"  tutors: [{tutors}]" if tutors else "  tutors: []")
-    return [indent + line for line in lines]
+    return lines
 
 
-def tutor_lines(user: str, indent: str = "") -> list[str]:
+def tutor_lines(user: str) -> list[str]:
     """Return a tutor as an item of `tutors`."""
-    return [f"{indent}- {{user: {scalar(user)}, knows: []}}"]
+    return [f"- {{user: {scalar(user)}, knows: []}}"]
 
 
 def checked(text: str, path: Path) -> "Event":

@@ -18,6 +18,7 @@ from hackathon.logs.values import number
 from hackathon.runs.record import RunRecord
 from hackathon.text.errors import RequestError
 from hackathon.text.files import objects
+from hackathon.text.numbers import finite
 from hackathon.text.told import Told
 
 TAIL = 64 << 10
@@ -53,14 +54,14 @@ class HostLoad:
     cpu_percent: float | None = None
 
 
-def tail_lines(files: GuardedFolder, name: str, limit: int = TAIL) -> list[bytes]:
-    """Return the complete lines in the last `limit` bytes of a run's file; empty if it cannot be read."""
-    end = files.end(name, limit)
+def tail_lines(files: GuardedFolder, name: str) -> list[bytes]:
+    """Return the complete lines in the last TAIL bytes of a run's file; empty if it cannot be read."""
+    end = files.end(name, TAIL)
     if end is None:
         return []
     raw, size = end
     lines = raw.split(b"\n")
-    return lines[1 if size > limit else 0 :]
+    return lines[1 if size > TAIL else 0 :]
 
 
 def numbers(
@@ -96,7 +97,7 @@ def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, An
     attempt, counted = 0, 0
     # from the end, because a few lines suffice for most runs
     for line in objects(reversed(tail_lines(run.folder, f"metrics/{first}") if first is not None else [])):
-        its = int(_finite(number(line.get("attempt"))) or 1)
+        its = int(finite(number(line.get("attempt"))) or 1)
         if its < attempt:
             break
         if its > attempt:
@@ -109,7 +110,7 @@ def _newest_attempt(run: GuardedPath, names: Iterable[str]) -> list[dict[str, An
 
 
 def _interval(rows: Iterable[Mapping[str, Any]]) -> float | None:
-    times = [t for line in rows if not line.get("final") and (t := _finite(number(line.get("t")))) is not None]
+    times = [t for line in rows if not line.get("final") and (t := finite(number(line.get("t")))) is not None]
     gaps = [later - earlier for earlier, later in pairwise(times[-INTERVALS - 1 :]) if later > earlier]
     return median(gaps) if gaps else None
 
@@ -185,10 +186,6 @@ def _gpu_memory(files: GuardedFolder, host: str) -> float | None:
             amount, unit = amounts[-1]
             sizes.append(float(amount) * {"MiB": 1.0, "GiB": 1024.0, "GB": 1024.0}[unit])  # names use GB
     return min(sizes) if sizes and min(sizes) > 0 else None
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _percent(value: float) -> float:

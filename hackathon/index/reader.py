@@ -20,7 +20,8 @@ from hackathon.runs.events import job_events
 from hackathon.runs.lives import RunUse
 from hackathon.runs.states import CREATED, ENDED, LOST, OPEN, RUNNING, STATES, SUCCEEDED
 from hackathon.scaling.doubts import RunJudgement
-from hackathon.text.json_fields import count_of, finite, moment_of, text_of
+from hackathon.text.json_fields import count_of, moment_of, text_of
+from hackathon.text.numbers import finite
 from hackathon.text.told import Told
 
 if TYPE_CHECKING:

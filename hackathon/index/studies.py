@@ -21,8 +21,9 @@ from hackathon.jobs.settings import settings_text
 from hackathon.scaling import collect
 from hackathon.scaling.doubts import believed
 from hackathon.scaling.table import RunResult
-from hackathon.text.json_fields import finite, mapping_of
+from hackathon.text.json_fields import mapping_of
 from hackathon.text.messages import language
+from hackathon.text.numbers import finite
 
 if TYPE_CHECKING:
     from hackathon.config.event import Team

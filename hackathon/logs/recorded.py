@@ -12,7 +12,8 @@ from statistics import median
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.runs.directory import guarded
 from hackathon.text.files import read_json
-from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
+from hackathon.text.numbers import finite
 
 FOLDER = "steps"
 """Folder of a run in which its recorders write."""

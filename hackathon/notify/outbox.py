@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hackathon.text.files import read_json, write_json
-from hackathon.text.json_fields import finite, mapping_of
+from hackathon.text.json_fields import mapping_of
+from hackathon.text.numbers import finite
 from hackathon.text.uptime import age, stamp
 
 if TYPE_CHECKING:

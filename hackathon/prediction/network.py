@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hackathon.text.json_fields import finite
+from hackathon.text.numbers import finite, positive
 
 OPERATION = "all-reduce"
 """Its name in what `hackathon clusters measure` keeps."""
@@ -79,7 +79,7 @@ def network_from(entries: Iterable[Mapping[str, Any]]) -> Network:
             continue
         fits = operation.get("fits")
         lines = {name: _line(fits.get(name)) for name in ("large", "small")} if isinstance(fits, Mapping) else {}
-        bus = _positive(operation.get("busbw_gb_s"))
+        bus = positive(operation.get("busbw_gb_s"))
         large = lines.get("large") or (
             (0.0, bus * 1e9 / ring(entry["processes"]), math.inf) if bus else lines.get("small")
         )
@@ -93,15 +93,10 @@ def _line(value: object) -> tuple[float, float, float] | None:
     """Return (seconds, bytes per second, largest bytes) of one fit; None for what is none."""
     if not isinstance(value, Mapping):
         return None
-    start, rate = finite(value.get("alpha_us")), _positive(value.get("beta_gb_s"))
+    start, rate = finite(value.get("alpha_us")), positive(value.get("beta_gb_s"))
     if start is None or rate is None:
         return None
-    return max(0.0, start) / 1e6, rate * 1e9, _positive(value.get("to_bytes")) or 0.0
-
-
-def _positive(value: object) -> float | None:
-    number = finite(value)
-    return number if number is not None and number > 0 else None
+    return max(0.0, start) / 1e6, rate * 1e9, positive(value.get("to_bytes")) or 0.0
 
 
 NO_NETWORK = Network()

@@ -9,7 +9,8 @@ from hackathon.logs.metrics import newest_lines, rank_files, rank_of
 from hackathon.profiling.outside import outside_shares
 from hackathon.profiling.shares import Interval, RunShares, run_shares
 from hackathon.runs.directory import guarded
-from hackathon.text.json_fields import count_of, finite, listed
+from hackathon.text.json_fields import count_of, listed
+from hackathon.text.numbers import finite
 
 TAIL = 256 << 10
 """Bytes at the end of each rank's file that are read: some thousand steps."""

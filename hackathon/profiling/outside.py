@@ -19,7 +19,8 @@ from hackathon.profiling.shares import (
 )
 from hackathon.runs.directory import guarded
 from hackathon.text.files import read_json
-from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
+from hackathon.text.numbers import finite
 
 RANKS = 4096
 """Ranks whose files are read."""

@@ -109,13 +109,13 @@ def _fact(value: str | float | bool) -> str | float | bool:
     return clean_line(value) if isinstance(value, str) else value
 
 
-def collected(board: Board, event: "Event", now: float | None = None) -> dict[str, TeamReadiness]:
+def collected(board: Board, event: "Event") -> dict[str, TeamReadiness]:
     """Return how ready each team of an event is: the newest checklist of each member, verified from this account.
 
     A point is `confirmed` if its run exists, belongs to the team, succeeded and shows the same number; `told` if this
     account cannot see that; `refuted` if it is false. The checklist of a person without a team does not count.
     """
-    moment = time.time() if now is None else now
+    moment = time.time()
     newest: dict[str, Owned] = {}
     for owned in board.ready:  # oldest first
         newest[board.people.account(owned.uid)] = owned

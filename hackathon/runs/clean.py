@@ -17,7 +17,8 @@ from hackathon.runs.outputs.walk import RECORD, SOURCE, OutputFile, RecordedSour
 from hackathon.runs.states import ENDED, SUCCEEDED
 from hackathon.runs.study import FOLDER
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import number, text_of
+from hackathon.text.json_fields import text_of
+from hackathon.text.numbers import number
 
 PARTIAL_AGE = 3600.0
 """Seconds after which a hidden half-made directory belongs to nobody: making one takes seconds."""

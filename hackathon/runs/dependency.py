@@ -20,9 +20,9 @@ FINDINGS = "preflight.json"
 """What the recipe `preflight` leaves in its run."""
 
 
-def waits_for(run_id: str, *, condition: str = "ok", about: str = "preflight") -> dict[str, Any]:
-    """Return the fact `client/after.json`: start only after that run of the same folder succeeded (`ok`) or ended."""
-    return {"run": run_id, "condition": condition, "about": about}
+def waits_for(run_id: str) -> dict[str, Any]:
+    """Return the fact `client/after.json`: start only after that run of the same folder, a preflight, succeeded."""
+    return {"run": run_id, "condition": "ok", "about": "preflight"}
 
 
 def waits_for_job(condition: str, job_id: str) -> dict[str, Any]:

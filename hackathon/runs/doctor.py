@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 GOOD, WARNING, BAD = "good", "warning", "bad"
 SKEW = 5.0
 """Seconds that the file server's clock may differ."""
+LONGEST_START = 600.0
+"""Seconds that a job may take which says which hosts it runs on."""
 LITTLE_SPACE = 2_000_000_000
 """Bytes under which a file system counts as nearly full."""
 
@@ -197,7 +199,6 @@ def _programs(cluster: "Cluster") -> Iterator[DoctorFinding]:
 
 def start_on_nodes(
     cluster: "Cluster", options: "Options", runs: Path, admit: "Callable[[Request], None]", team: str | None = None,
-    timeout: float = 600.0,
 ) -> DoctorFinding:  # fmt: skip
     """Submit a job of seconds that only says which hosts its processes run on, wait for it, and say what it proved.
 
@@ -234,7 +235,7 @@ def start_on_nodes(
     begin = time.monotonic()
     while True:
         state = status([run])[0]
-        if state.state not in OPEN or time.monotonic() - begin > timeout:
+        if state.state not in OPEN or time.monotonic() - begin > LONGEST_START:
             break
         time.sleep(1)
     hosts = events.hosts(run.path, state.attempt)

@@ -14,7 +14,8 @@ from hackathon.runs.states import ENDED, FAILED, HELD, LOST, QUEUED, RUNNING, SU
 from hackathon.runs.status import job_state, status
 from hackathon.schedulers.accounting import JobAccounting
 from hackathon.schedulers.base import OPEN_STATES
-from hackathon.text.json_fields import finite, moment_of, text_of, whole
+from hackathon.text.json_fields import moment_of, text_of
+from hackathon.text.numbers import finite, integer
 
 
 def use_of(run: RunDirectory, now: float) -> RunUse:
@@ -132,7 +133,7 @@ def _in_events(run: RunDirectory) -> list[tuple[float, float | None]]:
     """Return (started, ended) of every attempt in the job's events, in their order."""
     attempts: dict[int, tuple[float, float | None]] = {}
     for event in job_events(run.path):
-        kind, attempt, moment = event.get("event"), whole(event.get("attempt", 1)), moment_of(event.get("t"))
+        kind, attempt, moment = event.get("event"), integer(event.get("attempt", 1)), moment_of(event.get("t"))
         if attempt is None or moment is None:
             continue
         if kind == "started":
@@ -147,7 +148,7 @@ def _said(answer: Mapping[str, Any], state: RunStatus) -> tuple[float, float] | 
     job = job_state(dict(answer))
     if job is None or job.state in OPEN_STATES or state.state not in ENDED:
         return None
-    if "attempt" in answer and whole(answer["attempt"]) != state.attempt:
+    if "attempt" in answer and integer(answer["attempt"]) != state.attempt:
         return None
     start, end = moment_of(job.start), moment_of(job.end)
     return (start, end) if start is not None and end is not None and end >= start else None

@@ -7,7 +7,7 @@ from typing import Any
 from hackathon.runs.directory import BY_HAND, RunDirectory, is_refused
 from hackathon.runs.events import job_events
 from hackathon.text.files import LARGEST
-from hackathon.text.json_fields import number, whole
+from hackathon.text.numbers import integer, number
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _from_events(run: Path) -> dict[str, Any]:
     """Return the latest attempt's part of the markers. `ended` of an attempt is void once a later one began."""
     facts: dict[str, Any] = {}
     for event in job_events(run):
-        kind, attempt = event.get("event"), whole(event.get("attempt", 1))
+        kind, attempt = event.get("event"), integer(event.get("attempt", 1))
         if attempt is None:
             continue
         if kind == "started" and attempt >= facts.get("attempt", 1):
@@ -92,8 +92,8 @@ def _from_events(run: Path) -> dict[str, Any]:
             facts |= {
                 "attempt": attempt,
                 "ended": number(event.get("t")) or 0.0,
-                "exit_code": whole(event.get("exit_code")),
-                "signal": whole(event.get("signal")),
+                "exit_code": integer(event.get("exit_code")),
+                "signal": integer(event.get("signal")),
             }
     return facts
 

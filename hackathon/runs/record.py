@@ -16,15 +16,8 @@ from hackathon.config.fields import Scalar
 from hackathon.jobs.measured import DEFAULT_METRIC, RUN, measured_by
 from hackathon.jobs.request import newer_version
 from hackathon.jobs.settings import settings_in
-from hackathon.text.json_fields import (
-    count_of,
-    finite,
-    listed,
-    mapping_of,
-    moment_of,
-    text_of,
-    texts_of,
-)
+from hackathon.text.json_fields import count_of, listed, mapping_of, moment_of, text_of, texts_of
+from hackathon.text.numbers import finite
 
 REHEARSAL_TAG, SPEEDUP_TAG = "try", "speedup"
 """Tags of the runs of `hackathon try` and of `hackathon speedup`."""

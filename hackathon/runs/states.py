@@ -7,8 +7,8 @@ from typing import Any
 from hackathon.runs.markers import Markers
 from hackathon.schedulers import base
 from hackathon.schedulers.base import JobState
-from hackathon.text.json_fields import finite, whole
 from hackathon.text.messages import lookup
+from hackathon.text.numbers import finite, integer
 from hackathon.text.told import Told, tell
 
 CREATED, QUEUED, HELD, RUNNING, ENDING = "CREATED", "QUEUED", "HELD", "RUNNING", "ENDING"
@@ -148,7 +148,7 @@ def _fits(name: str, value: object) -> bool:
     if name == "hosts" or (value is None and name not in ("state", "cause", "reason", "raw", "first_host", "attempt")):
         return True
     if name in _NUMBERS:
-        return whole(value) is not None
+        return integer(value) is not None
     return finite(value) is not None if name.startswith("t_") else isinstance(value, str)
 
 

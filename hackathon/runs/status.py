@@ -15,8 +15,8 @@ from hackathon.runs.states import ENDED, LOST, OPEN, SUCCEEDED, UNCERTAIN, RunSt
 from hackathon.schedulers.base import OPEN_STATES, JobState
 from hackathon.text.errors import HackathonError
 from hackathon.text.files import write_json
-from hackathon.text.json_fields import number, whole
 from hackathon.text.messages import message
+from hackathon.text.numbers import integer, number
 from hackathon.text.printable import printable
 from hackathon.text.uptime import jumped, memory
 
@@ -253,7 +253,7 @@ def _with_first_rank(run: RunDirectory, status: RunStatus) -> RunStatus:
     if first is None:
         return status
     rank, event = first
-    code, signal = whole(event.get("exit_code")), whole(event.get("signal"))
+    code, signal = integer(event.get("exit_code")), integer(event.get("signal"))
     return replace(
         status,
         first_rank=rank,
@@ -312,7 +312,7 @@ def _valid(look: _Looked) -> JobState | None:
     stage, attempt = None, None
     if state is None:
         state, moment = job_state(look.seen), number(look.seen.get("t"))
-        stage, attempt = whole(look.seen.get("stage")), whole(look.seen.get("attempt"))
+        stage, attempt = integer(look.seen.get("stage")), integer(look.seen.get("attempt"))
         if state is not None and state.state in OPEN_STATES and "absent_t" in look.seen:
             return None  # it was there and is not any more; an end that was seen once stays true
     elif look.fresh:

@@ -289,12 +289,12 @@ def reserve(study: Study, point: Point, run_id: str, now: float | None = None) -
     return done
 
 
-def held_points(study: Study, now: float | None = None) -> list[Point]:
+def held_points(study: Study) -> list[Point]:
     """Return the points that have no run, and that a process reserved which may be about to make it."""
     points = []
     for point in study.points():
         claim = study._reservation(point)
-        if claim and not (study.runs_folder / claim[0]).is_dir() and not _abandoned(study, claim, now):
+        if claim and not (study.runs_folder / claim[0]).is_dir() and not _abandoned(study, claim):
             points.append(point)
     return points
 
@@ -311,7 +311,7 @@ def runs_of(study: Study) -> list[RunDirectory]:
     return [run for run in runs if (run.path / "request.json").exists()]
 
 
-def pending_points(study: Study, states: Iterable[RunStatus], now: float | None = None) -> list[Point]:
+def pending_points(study: Study, states: Iterable[RunStatus]) -> list[Point]:
     """Return the points that have to be submitted still, in order.
 
     A point without a run, or whose reservation was left behind; or one whose run was made and not submitted, or refused
@@ -322,7 +322,7 @@ def pending_points(study: Study, states: Iterable[RunStatus], now: float | None 
     pending = []
     for point in study.points():
         reservation = study._reservation(point)
-        if reservation is None or _abandoned(study, reservation, now):
+        if reservation is None or _abandoned(study, reservation):
             pending.append(point)
             continue
         state = by_run.get(reservation[0])
@@ -331,9 +331,7 @@ def pending_points(study: Study, states: Iterable[RunStatus], now: float | None 
     return pending
 
 
-def next_points(
-    study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None = None, now: float | None = None
-) -> list[Point]:
+def next_points(study: Study, limit: int | None = None, *, states: Sequence[RunStatus] | None = None) -> list[Point]:
     """Return the points to submit now, so that at most `limit` runs of the study are with the scheduler at once.
 
     `states`: those of its runs when they are known already; else they are looked up (one question to the scheduler).
@@ -341,14 +339,14 @@ def next_points(
     if states is None:
         from hackathon.runs.status import status
 
-        states = status(runs_of(study), now=now)
-    pending = pending_points(study, states, now)
+        states = status(runs_of(study))
+    pending = pending_points(study, states)
     if limit is None:
         return pending
     return pending[: max(0, limit - sum(state.state in OPEN for state in states))]
 
 
-def _abandoned(study: Study, reservation: tuple[str, dict[str, Any], float], now: float | None) -> bool:
+def _abandoned(study: Study, reservation: tuple[str, dict[str, Any], float], now: float | None = None) -> bool:
     """Return whether the run of a reservation does not exist, and nobody is about to make it."""
     run_id, process, moment = reservation
     if (study.runs_folder / run_id).is_dir():

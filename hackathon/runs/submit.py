@@ -137,7 +137,6 @@ def submit_many(
     scheduler: "Scheduler",
     *,
     workers: int = 4,
-    again: bool = False,
     after: tuple[str, str] | None = None,
 ) -> Outcomes:
     """Submit runs with a few commands at a time and return their outcomes in the order given.
@@ -160,7 +159,7 @@ def submit_many(
 
     first = list(itertools.islice(runs_left := made(), 2))
     if len(first) < 2 or workers < 2:
-        outcomes += _one_by_one(itertools.chain(first, runs_left), scheduler, again, after)
+        outcomes += _one_by_one(itertools.chain(first, runs_left), scheduler, after)
         return outcomes
     import threading
     from concurrent.futures import ThreadPoolExecutor
@@ -170,7 +169,7 @@ def submit_many(
     def one(run: RunDirectory) -> Outcome:
         if failed.is_set():
             return Outcome(run)
-        outcome = _try(run, scheduler, again, after)
+        outcome = _try(run, scheduler, after)
         if outcome.error is not None:
             failed.set()
         return outcome
@@ -215,19 +214,17 @@ def _write_files(run: RunDirectory, files: Mapping[str, str], scheduler: str) ->
         raise UnavailableError("runs.not_written", folder=run.path, what=error.strerror or error) from error
 
 
-def _one_by_one(
-    runs: Iterable[RunDirectory], scheduler: "Scheduler", again: bool, after: tuple[str, str] | None
-) -> list[Outcome]:
+def _one_by_one(runs: Iterable[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for run in runs:
         stopped = bool(outcomes) and (outcomes[-1].job_id is None)
-        outcomes.append(Outcome(run) if stopped else _try(run, scheduler, again, after))
+        outcomes.append(Outcome(run) if stopped else _try(run, scheduler, after))
     return outcomes
 
 
-def _try(run: RunDirectory, scheduler: "Scheduler", again: bool, after: tuple[str, str] | None) -> Outcome:
+def _try(run: RunDirectory, scheduler: "Scheduler", after: tuple[str, str] | None) -> Outcome:
     try:
-        return Outcome(run, job_id=submit(run, scheduler, again=again, after=after))
+        return Outcome(run, job_id=submit(run, scheduler, after=after))
     except HackathonError as error:
         return Outcome(run, error=error)
 

@@ -33,7 +33,7 @@ def measured(cluster: str) -> list[dict[str, Any]]:
     except RuntimeError:
         return []
     entries = value.get("measured") if isinstance(value, dict) and value.get("schema_version") == SCHEMA_VERSION else ()
-    return [row for row in entries if _whole(row)] if isinstance(entries, list) else []
+    return [row for row in entries if _is_complete(row)] if isinstance(entries, list) else []
 
 
 def entry(run: RunDirectory) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def keep(cluster: str, entries: list[dict[str, Any]]) -> Path:
     return path
 
 
-def _whole(value: object) -> bool:
+def _is_complete(value: object) -> bool:
     """Return whether an entry of the file, which people may have edited, has what is shown of it."""
     if not isinstance(value, dict) or not isinstance(value.get("operations"), dict):
         return False

@@ -17,7 +17,8 @@ from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.record import SPEEDUP_TAG, RunRecord
 from hackathon.scaling.cluster_measurements import measured
 from hackathon.text.errors import HackathonError
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite
 
 RUNS = 200
 """Newest runs of a project among which tables and profiles are looked for."""
@@ -30,13 +31,10 @@ FIELDS = ("recipe", "cluster", "queue", "launcher", "nodes", "processes_per_node
 """Fields of a request that may make a difference beside the parameters."""
 
 
-def evidence_of(
-    run: RunDirectory, *, before: str = "", recipes: bool = True, shares: RunShares | None = None
-) -> GainEvidence:
+def evidence_of(run: RunDirectory, *, before: str = "", shares: RunShares | None = None) -> GainEvidence:
     """Return what is known of a run beside its shares.
 
     `before`: the id of the first run that counts no more; a table that was measured later told nobody what to do.
-    `recipes`: whether the recipe may be read; without, no value is offered, and gains are known all the same.
     `shares`: its own; what they do not tell of communication is asked of a profile, whose traces take seconds to read.
     """
     record = run.known()
@@ -45,7 +43,7 @@ def evidence_of(
         framework=record.framework,
         own_program=not record.recipe,
         parameters=_scalars(record.parameters),
-        takes=_takes(record) if recipes else lambda name, value: False,
+        takes=_takes(record),
         threads=record.threads,
         gpus=record.gpus_per_node,
         tuned=_tables(run, record, before),

@@ -102,9 +102,7 @@ def write_plot(spec: Mapping[str, Any], path: Path) -> None:
         raise HackathonError("scaling.plot_cannot_write", path=path, reason=error.strerror) from None
 
 
-def plot_study(
-    results: Mapping[str, Any], path: Path, *, title: str | None = None, template: Path | None = None
-) -> list[str]:
+def plot_study(results: Mapping[str, Any], path: Path, *, title: str | None = None) -> list[str]:
     """Draw a study into `path` and return warnings; Japanese never becomes boxes.
 
     An SVG keeps its text and names fonts of all systems. A PNG is drawn here: without a Japanese font its labels are
@@ -122,7 +120,7 @@ def plot_study(
             heading = ""
         if needs_japanese(f"{results['metric']}{results['unit']}"):
             results = {**results, "metric": "", "unit": ""}
-    write_plot(plot_spec(results, title=heading, language=chosen, template=template), path)
+    write_plot(plot_spec(results, title=heading, language=chosen), path)
     return warnings
 
 

@@ -5,7 +5,6 @@ reckoned within a series: no point is ever compared with one of other settings.
 """
 
 import json
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from hackathon.profiling.shares import RunShares
 from hackathon.runs.record import RecordedCheck
 from hackathon.scaling.doubts import Doubt, merged, point_doubts, work_doubt
 from hackathon.scaling.fit import Measured, fit
+from hackathon.text.numbers import finite
 from hackathon.text.units import PER_PROCESS
 
 SCHEMA_VERSION = 1
@@ -153,7 +153,7 @@ def _series(
         point = _point(size, by_size[size], values[size], doubts)
         if point["value"] is not None and base_value is not None and base_size:
             point["speedup"] = _speedup(mode, unit, point["value"], base_value, size / base_size)
-            point["efficiency"] = _finite(point["speedup"] * base_size / size) if point["speedup"] else None
+            point["efficiency"] = finite(point["speedup"] * base_size / size) if point["speedup"] else None
             measured.append(_measured(point, size / base_size))
         points.append(point)
     _add_point_doubts(points, base_size, own_base=baseline is None)
@@ -206,19 +206,15 @@ def failed(results: Mapping[str, Any]) -> bool:
 
 
 def _usable(run: RunResult) -> float | None:
-    value = _finite(run.value)
+    value = finite(run.value)
     # Beyond these a number is garbage, and its square would not fit into a float.
     return value if run.status == SUCCEEDED and value is not None and 1e-100 < value < 1e100 else None
-
-
-def _finite(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _speedup(mode: str, unit: str, value: float, base: float, n: float) -> float | None:
     # n processes do n times the work of one, and in weak scaling a step is n times the work
     work = n if per_process(unit) or (mode == "weak" and grows_with_processes(unit)) else 1.0
-    return _finite((base / value if lower_is_better(unit) else value / base) * work)
+    return finite((base / value if lower_is_better(unit) else value / base) * work)
 
 
 def _measured(point: Mapping[str, Any], n: float) -> Measured | None:
@@ -265,11 +261,11 @@ def _point(
     point: dict[str, Any] = {
         "processes": size,
         "nodes": max(run.nodes for run in runs),
-        "value": _finite(median(values)) if values else None,
+        "value": finite(median(values)) if values else None,
         "spread": {
             "min": min(values, default=None),
             "max": max(values, default=None),
-            "stdev": _finite(stdev(values)) if len(values) > 1 else None,
+            "stdev": finite(stdev(values)) if len(values) > 1 else None,
             "n": len(values),
         },
         "speedup": None,
@@ -286,7 +282,7 @@ def _point(
 
 
 def _run(run: RunResult, doubts: Sequence[Doubt]) -> dict[str, Any]:
-    entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": _finite(run.value)}
+    entry: dict[str, Any] = {"id": run.id, "job_id": run.job_id, "status": run.status, "value": finite(run.value)}
     entry["doubts"] = merged(doubt.to_json() for doubt in doubts)
     entry["shares"] = run_json(run.shares if run.status == SUCCEEDED else None)
     if run.reason:
@@ -307,7 +303,7 @@ def _checks(runs: Sequence[RunResult], check: RecordedCheck | None) -> dict[str,
         if run.status != SUCCEEDED:
             continue
         value = run.metrics.get(check.metric)
-        entries.append({"id": run.id, "value": _finite(value), "passed": check.passes(value)})
+        entries.append({"id": run.id, "value": finite(value), "passed": check.passes(value)})
     verdicts = [entry["passed"] for entry in entries]
     passed_all = None if not verdicts else False if False in verdicts else None if None in verdicts else True
     return {**check.to_json(), "passed": passed_all, "runs": entries}

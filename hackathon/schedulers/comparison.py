@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from hackathon.config.cluster import Cluster, Queue
-from hackathon.config.problems import KeyPath
+from hackathon.config.fields import KeyPath
 from hackathon.schedulers import runner
 from hackathon.schedulers.base import Scheduler, SchedulerError
 from hackathon.schedulers.machine import NodeGroup, QueueInfo

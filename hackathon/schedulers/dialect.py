@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from hackathon.config.cluster import SCHEDULER_LAUNCHERS
-from hackathon.config.fields import STRICT
 from hackathon.config.records import rebuild
 from hackathon.text.units import format_walltime
 
@@ -77,8 +76,6 @@ class Dialect:
             def directives(self, header: Header) -> dict[str, Any]:
                 return {**super().directives(header), "project": header.group if self.wants_group else None}
     """
-
-    __pydantic_config__: ClassVar[Any] = STRICT
 
     patterns: ClassVar[Mapping[str, str]] = {
         "queue": r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}",

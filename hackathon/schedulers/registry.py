@@ -33,6 +33,8 @@ BUILT_IN = {
 }
 """Name → `module:class` of the scheduler and of its dialect, which is imported alone where no command is run. A plug-in
 of the same name does not replace a built-in."""
+SITES = {("pbs", "history", "H"): "hackathon.schedulers.pbs.miyabi:Miyabi"}
+"""(Scheduler, key of its dialect, value) → `module:class` of the commands of a site that has its own."""
 SCRIPTS = {
     "slurm": "hackathon.schedulers.slurm.script:LANGUAGE",
     "pbs": "hackathon.schedulers.pbs.script:LANGUAGE",
@@ -54,12 +56,14 @@ def load(name: str, dialect: Mapping[str, Any] | None = None) -> "Scheduler":
 
     Raises RequestError for an unknown name or a plug-in that does not load.
     """
+    values = dialect or {}
     if name in BUILT_IN:
-        return _with_dialect(_class(BUILT_IN[name][0])(), dialect or {})
+        sites = [target for (owner, key, value), target in SITES.items() if owner == name and values.get(key) == value]
+        return _with_dialect(_class(sites[0] if sites else BUILT_IN[name][0])(), values)
     plug_in = _plug_in(name)
     kind = plug_ins.load(plug_in)
     try:
-        return _with_dialect(_checked(name, kind, plug_in.target)(), dialect or {})
+        return _with_dialect(_checked(name, kind, plug_in.target)(), values)
     except Exception as error:  # a plug-in is foreign code and can raise anything; none of it may end the toolkit
         raise plug_ins.broken(plug_in, error) from error
 

@@ -197,7 +197,7 @@ def _patiently(ask: Callable[[], Result], delays: Sequence[float]) -> Result:
     return ask()
 
 
-def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | None = None) -> str:
+def submit(scheduler: Scheduler, submission: Submission) -> str:
     """Submit a job once and return its id.
 
     Raises SchedulerError. A transient one (no answer, garbage, connection lost) does not say that there is no job: look
@@ -206,7 +206,7 @@ def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | Non
     if submission.after is not None:
         _require_id(scheduler, submission.after[1])
     argv = scheduler.submit_argv(submission)
-    seconds = patience() if timeout is None else timeout
+    seconds = patience()
     wrapper = _limited(argv[0], seconds + LEFT_BEHIND)
     environment = child_environment(scheduler, submission=True)
     answer = run(argv, cwd=submission.directory, timeout=seconds, environment=environment, wrapper=wrapper)
@@ -218,7 +218,7 @@ def submit(scheduler: Scheduler, submission: Submission, *, timeout: float | Non
         return scheduler.parse_submit(answer)
     except SchedulerError:
         for undo in scheduler.undo_argv(answer):
-            _ask_if_possible(scheduler, undo, timeout)
+            _ask_if_possible(scheduler, undo, seconds)
         raise
 
 
@@ -274,7 +274,7 @@ def _ask_status(scheduler: Scheduler, ids: list[str], timeout: float | None) -> 
     return StatusAnswer(scheduler.parse_status(answers, ids).jobs, dict.fromkeys(ids, began))
 
 
-def _ask(scheduler: Scheduler, argv: Sequence[str], timeout: float | None) -> CommandOutput:
+def _ask(scheduler: Scheduler, argv: Sequence[str], timeout: float | None = None) -> CommandOutput:
     return run(argv, timeout=timeout, environment=child_environment(scheduler))
 
 
@@ -311,9 +311,7 @@ def status_cached(
     )
 
 
-def accounting(
-    scheduler: Scheduler, ids: Sequence[str], *, timeout: float | None = None, delays: Sequence[float] = DELAYS
-) -> dict[str, JobAccounting]:
+def accounting(scheduler: Scheduler, ids: Sequence[str]) -> dict[str, JobAccounting]:
     """Return what the scheduler accounts for under job ids, asked in batches; ids that it does not know are left out.
 
     Ids may be from anybody's records: those that are none are not asked about (`can_account`). A scheduler that keeps
@@ -321,16 +319,16 @@ def accounting(
     """
 
     def ask(part: list[str]) -> dict[str, JobAccounting]:
-        answers = [_ask(scheduler, argv, timeout) for argv in scheduler.accounting_argv(part)]
+        answers = [_ask(scheduler, argv) for argv in scheduler.accounting_argv(part)]
         if answers:
-            answers += [_ask(scheduler, argv, timeout) for argv in scheduler.follow_up_argv(answers, part)]
+            answers += [_ask(scheduler, argv) for argv in scheduler.follow_up_argv(answers, part)]
         return scheduler.parse_accounting(answers, part) if answers else {}
 
     accounts: dict[str, JobAccounting] = {}
     accountable = [job_id for job_id in dict.fromkeys(ids) if scheduler.can_account(job_id)]
     for first in range(0, len(accountable), BATCH):
         part = accountable[first : first + BATCH]
-        accounts |= _patiently(lambda part=part: ask(part), delays)  # type: ignore[misc]
+        accounts |= _patiently(lambda part=part: ask(part), DELAYS)  # type: ignore[misc]
     return accounts
 
 
@@ -355,31 +353,29 @@ def _require_id(scheduler: Scheduler, job_id: str) -> None:
         raise SchedulerError("schedulers.not_an_id", transient=False, scheduler=scheduler.name, job_id=text)
 
 
-def find(
-    scheduler: Scheduler, name: str, *, timeout: float | None = None, delays: Sequence[float] = DELAYS
-) -> list[str]:
+def find(scheduler: Scheduler, name: str, *, delays: Sequence[float] = DELAYS) -> list[str]:
     """Return the ids of jobs of that name, ended ones too, oldest first. Raises SchedulerError."""
 
     def ask() -> list[str]:
-        return scheduler.parse_find_named([_ask(scheduler, argv, timeout) for argv in scheduler.find_argv(name)], name)
+        return scheduler.parse_find_named([_ask(scheduler, argv) for argv in scheduler.find_argv(name)], name)
 
     return _patiently(ask, delays)
 
 
-def processes(scheduler: Scheduler, job_id: str, *, timeout: float | None = None) -> int | None:
+def processes(scheduler: Scheduler, job_id: str) -> int | None:
     """Return how many processes a job has, None where the scheduler does not tell."""
     argv = scheduler.processes_argv(job_id) if scheduler.is_id(job_id) else []
     if not argv:
         return None
     try:
-        return scheduler.parse_processes(_ask(scheduler, argv, timeout))
+        return scheduler.parse_processes(_ask(scheduler, argv))
     except SchedulerError:
         return None
 
 
-def queues(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
+def queues(scheduler: Scheduler, *, delays: Sequence[float] = DELAYS) -> list[QueueInfo]:
     """Return the scheduler's queues. Raises SchedulerError."""
-    return _patiently(lambda: scheduler.parse_queues(_ask(scheduler, scheduler.queues_argv(), timeout)), delays)
+    return _patiently(lambda: scheduler.parse_queues(_ask(scheduler, scheduler.queues_argv())), delays)
 
 
 def nodes(scheduler: Scheduler, *, timeout: float | None = None, delays: Sequence[float] = DELAYS) -> list[NodeGroup]:

@@ -7,7 +7,12 @@ its scheduler does: scripts can be read on a laptop.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from hackathon.text.numbers import digits
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
 
 Known = Literal["read", "ignored", "refused", "sometimes", "broken", "unknown"]
 """What a scheduler does with a way of writing. `sometimes`: refused on machines that say so. `broken`: it accepts the
@@ -142,30 +147,6 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class ScriptSite:
-    """A machine that its scripts give away, and what is special there."""
-
-    name: str
-    marks: Mapping[str, str]
-    """Setting → regular expression that its whole value matches; `-l` as key: a resource's name."""
-    clusters: str = ""
-    """Regular expression of the names of profiles of this machine."""
-    facts: frozenset[str] = frozenset()
-    """Of `no-internet`, `modules-init`, `no-group`, `container-flag`, `source-activate`, `ssh-flag`, `no-environment`,
-    `no-gpu-request`, `strict-words` (what `Reading` calls `sometimes` is refused)."""
-    queues: Mapping[str, str] = field(default_factory=dict)
-    """Queues that cannot be submitted to → the one to use."""
-    scratch: str = ""
-    """The folder to use, where /tmp is forbidden."""
-    node_file: str = ""
-    """What mpirun needs to find the nodes of a job."""
-    mpi_options: str = ""
-    """What mpirun must be given unchanged."""
-    several_nodes: str = ".*"
-    """Regular expression of the queues to which the last two apply."""
-
-
-@dataclass(frozen=True)
 class ScriptLanguage:
     """The job scripts of one scheduler."""
 
@@ -218,7 +199,10 @@ class ScriptLanguage:
     """The variable with the job's id, where that has a colon."""
     commands: Mapping[str, str] = field(default_factory=dict)
     """Regular expression of a command in the body that does harm here → rule."""
-    sites: tuple[ScriptSite, ...] = ()
+    of_machine: "Callable[[ScriptLanguage, Cluster], ScriptLanguage] | None" = None
+    """Return the language as a machine's scheduler reads it; None where it reads the same everywhere."""
+    whole_nodes: str = ""
+    """How so many whole nodes are asked for: `select={count}`. Then the resource types of other machines are found."""
     signs: str = r"\Z."
     """Regular expression of directives that only this one of two schedulers with the same prefix has."""
 
@@ -232,14 +216,9 @@ def table(text: str) -> dict[str, tuple[str, int]]:
     return options
 
 
-def number(text: str) -> int | None:
-    """Return a whole number, or None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def clock(text: str) -> int | None:
     """Return seconds of `H:MM:SS` or `MM:SS`, None for anything else."""
-    parts = [number(part) for part in text.split(":")]
+    parts = [digits(part) for part in text.split(":")]
     if not 2 <= len(parts) <= 3 or None in parts:
         return None
     seconds = 0
@@ -255,7 +234,7 @@ def short_clock(setting: Setting, seconds: int | None) -> Iterable[Judgement]:
     it is hours; `10:00` and `30:00` are ten and thirty minutes.
     """
     first, colon, second = setting.value.partition(":")
-    if seconds is None or not colon or number(first) is None or number(second) is None:
+    if seconds is None or not colon or digits(first) is None or digits(second) is None:
         return
     if int(second) or int(first) < 5 or int(first) in (24, 48, 72, 96, 120, 144, 168):
         hours = f"{int(first):02d}:{second}:00"

@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from hackathon.schedulers.base import CommandOutput
+from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.machine import NodeGroup
+from hackathon.text.numbers import digits
 
 LONGEST = 400
 """Characters of a scheduler's output that a message repeats."""
@@ -43,11 +44,16 @@ def command(answer: CommandOutput) -> str:
     return answer.argv[0].rpartition("/")[2] if answer.argv else "?"
 
 
+def garbage(answer: CommandOutput) -> SchedulerError:
+    """Return the error of an answer that is none of its command, or that was cut off."""
+    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+
+
 def moment(text: str) -> float | None:
     """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for N/A and the like."""
     text = text.strip()
-    if text.isascii() and text.isdigit() and len(text) < 12:
-        return float(text)
+    if (seconds := digits(text, 11)) is not None:
+        return float(seconds)
     if match := _ISO.match(text):
         return local_time(*(int(part) for part in match.groups()))
     return None

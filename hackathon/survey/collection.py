@@ -19,7 +19,7 @@ from hackathon.survey.values import read_stored, to_stored
 from hackathon.text import kill_points as faults
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import read_json
-from hackathon.text.json_fields import whole
+from hackathon.text.numbers import integer
 
 ACCEPT_STEPS = ("after-answer", "after-token")
 """Steps of `accept` at which a test can kill the process: the answer is on the disk; the token is also spent."""
@@ -210,7 +210,7 @@ class Collection(SurveyFolder):
         lists = ("issued", "spent") if name == "tokens.json" else ("answers",)
         if not isinstance(record, dict) or not all(isinstance(record.get(key), list) for key in lists):
             raise RequestError("survey.damaged_closed", file=self.closed_folder / name)
-        if (whole(record.get("schema_version")) or 0) > SCHEMA_VERSION:
+        if (integer(record.get("schema_version")) or 0) > SCHEMA_VERSION:
             raise RequestError("survey.newer", file=self.closed_folder / name)
         return record
 

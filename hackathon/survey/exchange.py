@@ -14,8 +14,8 @@ from hackathon.survey.statistics import item
 from hackathon.text.csv_cells import harmless
 from hackathon.text.errors import RequestError
 from hackathon.text.files import read_json
-from hackathon.text.json_fields import finite
 from hackathon.text.messages import localized
+from hackathon.text.numbers import finite
 
 SCHEMA_VERSION = 1
 MOST_ANSWERS = 100_000
@@ -104,7 +104,7 @@ def read_summary(path: Path) -> SurveySummary:
         raise RequestError("survey_summary.other_version", file=path, version=str(value["schema_version"])[:20])
     try:
         items = tuple(_item(record) for record in value["items"])
-        n, invited = _natural(value["n"]), value.get("invited")
+        n, invited = _checked_count(value["n"]), value.get("invited")
         survey = rebuild(Survey, {"title": value.get("title") or "", "questions": []})
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RequestError("survey_summary.bad_summary", file=path, reason=str(error)[:200]) from None
@@ -118,28 +118,28 @@ def _item(value: Mapping[str, Any]) -> ItemSummary:
     question: Question = rebuild(Question, value["question"])
     if value.get("shown") is not True:
         return ItemSummary(question, 0, 0, False)
-    n, missing = _natural(value["n"]), _natural(value["missing"])
+    n, missing = _checked_count(value["n"]), _checked_count(value["missing"])
     if question.kind == "number":
-        low, high = (_finite(quartile) for quartile in value["quartiles"])
-        return ItemSummary(question, n, missing, True, mean=_finite(value["mean"]), median=_finite(value["median"]),
-                           quartiles=(low, high))  # fmt: skip
-    counts = tuple(_natural(count) for count in value["counts"])
+        low, high = (_checked_number(quartile) for quartile in value["quartiles"])
+        mean, median = _checked_number(value["mean"]), _checked_number(value["median"])
+        return ItemSummary(question, n, missing, True, mean=mean, median=median, quartiles=(low, high))
+    counts = tuple(_checked_count(count) for count in value["counts"])
     if len(counts) != (question.levels if question.kind == "rating" else len(question.options)):
         raise ValueError(f"counts of {question.id}")
     if question.kind != "rating":
         return ItemSummary(question, n, missing, True, counts)
-    _natural(sum(counts))
+    _checked_count(sum(counts))
     return item(question, [level for level, count in enumerate(counts, 1) for _ in range(count)] + [None] * missing)
 
 
-def _finite(value: Any) -> float:
+def _checked_number(value: Any) -> float:
     number = finite(value)
     if number is None:
         raise ValueError("no number")
     return number
 
 
-def _natural(value: object) -> int:
+def _checked_count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_ANSWERS:
         raise ValueError(f"no count: {str(value)[:40]}")
     return value

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from hackathon.text.printable import printable
 
+GAP, NARROWEST = 2, 12
+"""Columns between two cells of a table, and of its first column at least."""
 # What must not begin a line (JIS X 4051, the common part), and does not need to for a table to be read.
 _NOT_FIRST = frozenset("、。，．・：；？！）」』】〕〉》ーゃゅょっャュョッ々…,.:;?!)]}")
 
@@ -68,20 +70,20 @@ def _pieces(text: str) -> list[str]:
     return [*pieces, text[start:]] if text else pieces
 
 
-def aligned(rows: Sequence[Sequence[str]], columns: int, *, gap: int = 2, narrowest: int = 12) -> list[str]:
+def aligned(rows: Sequence[Sequence[str]], columns: int) -> list[str]:
     """Return rows as lines, the first cell to the left and wrapped as needed, numbers to the right.
 
-    The first column is at least `narrowest` wide; where the others leave less, lines are longer than `columns`.
+    The first column is at least NARROWEST wide; where the others leave less, lines are longer than `columns`.
     """
     cells = [[printable(cell, kept="\n") for cell in row] for row in rows]
     widths = [max(width(line) for row in cells for line in row[at].split("\n")) for at in range(len(cells[0]))]
-    room = columns - sum(gap + column_width for column_width in widths[1:])
-    widths[0] = min(widths[0], max(room, narrowest))
+    room = columns - sum(GAP + column_width for column_width in widths[1:])
+    widths[0] = min(widths[0], max(room, NARROWEST))
     lines = []
     for row in cells:
         names = wrapped(row[0], widths[0])
         numbers = "".join(
-            " " * (gap + column_width - width(cell)) + cell
+            " " * (GAP + column_width - width(cell)) + cell
             for cell, column_width in zip(row[1:], widths[1:], strict=True)
         )
         lines.append(names[0] + " " * (widths[0] - width(names[0])) + numbers)

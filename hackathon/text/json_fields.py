@@ -1,8 +1,9 @@
 """Read fields of JSON that anybody may have written: each reader returns one type, whatever lies there."""
 
-import math
 import sys
 from typing import Any
+
+from hackathon.text.numbers import finite, integer
 
 LONGEST = 2000
 """Letters of a name that are kept."""
@@ -11,27 +12,6 @@ MOST = 10**12
 LATEST = 1e11
 """Seconds since 1970 that the clocks of this toolkit do not reach."""
 _SHARED = 32  # letters of a text that thousands of runs may have in common
-
-
-def number(value: object) -> float | None:
-    """Return a JSON number as float, None for anything else (JSON's whole numbers can be too large for one)."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return float(value)
-    except OverflowError:
-        return None
-
-
-def finite(value: object) -> float | None:
-    """Return a JSON number as float, None for anything else and for NaN and Infinity."""
-    amount = number(value)
-    return amount if amount is not None and math.isfinite(amount) else None
-
-
-def whole(value: object) -> int | None:
-    """Return a whole JSON number, None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def text_of(value: object) -> str:
@@ -53,7 +33,7 @@ def texts_of(value: object) -> tuple[str, ...]:
 
 def count_of(value: object) -> int:
     """Return a whole JSON number from 0 to MOST; 0, which is not known, for anything else."""
-    count = whole(value)
+    count = integer(value)
     return count if count is not None and 0 <= count < MOST else 0
 
 

@@ -9,9 +9,9 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hackathon.text.json_fields import finite
+from hackathon.text.numbers import finite
 
 SAME = 5.0
 """Seconds by which clocks are put right all the time."""
@@ -36,18 +36,36 @@ def stamp() -> dict[str, Any]:
     return {"boot": boot(), "up": round(uptime(), 3)}
 
 
-def born(pid: int) -> int | None:
-    """Return when a process began, in clock ticks since the machine started (proc(5)); None where nobody knows."""
-    return _stat(pid)[1]
+class ProcessStatus(NamedTuple):
+    """What Linux says of a process (proc(5))."""
+
+    state: str
+    """A letter."""
+    parent: int
+    born: int
+    """When it began, in clock ticks since the machine started."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether only its parent has to look: PID 1 of some containers never does."""
+        return self.state in ("Z", "X")
 
 
-def _stat(pid: int) -> tuple[bytes, int | None]:
-    """Return (state letter, when it began) of a process."""
+def process_status(pid: int | str) -> ProcessStatus | None:
+    """Return what /proc/PID/stat says; None for a process that is not there, or not to be seen."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return fields[0], int(fields[19])
+        with open(f"/proc/{pid}/stat", "rb") as stream:  # noqa: PTH123
+            # the second field, the program's name, may contain spaces and brackets
+            fields = stream.read().rpartition(b")")[2].split()
+        return ProcessStatus(fields[0].decode(), int(fields[1]), int(fields[19]))
     except (OSError, ValueError, IndexError):
-        return b"", None
+        return None
+
+
+def born(pid: int) -> int | None:
+    """Return when a process began, in clock ticks since the machine started; None where nobody knows."""
+    status = process_status(pid)
+    return status.born if status else None
 
 
 def this_process() -> dict[str, Any]:
@@ -68,10 +86,10 @@ def lives(pid: object, began: object) -> bool:
         return False
     except OSError:
         pass
-    state, now = _stat(pid)
-    if state in (b"Z", b"X"):  # it has ended, and its parent does not look: PID 1 of some containers never does
-        return False
-    return began is None or now is None or now == began
+    status = process_status(pid)
+    if status is None:
+        return True
+    return not status.has_ended and (began is None or status.born == began)
 
 
 def age(then: float, stamped: Mapping[str, Any], now: float | None = None) -> float:

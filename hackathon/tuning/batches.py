@@ -8,7 +8,8 @@ from typing import Any
 from hackathon.config.fields import Scalar
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite, integer
 from hackathon.tuning import fake_step, observer
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
 from hackathon.tuning.noise import NoiseScale
@@ -70,10 +71,10 @@ class BatchProbe:
         """Return a start from its JSON values, whatever lies there; a kind of another version counts as a search."""
         kind = text_of(value.get("kind"))
         return cls(
-            batch=whole(value.get("batch")) or 0,
+            batch=integer(value.get("batch")) or 0,
             kind=kind if kind in KINDS else KINDS[0],
             fits=value.get("fits") is True,
-            memory=whole(value.get("memory_bytes")),
+            memory=integer(value.get("memory_bytes")),
             seconds=finite(value.get("seconds")) or 0.0,
             cause=text_of(value.get("cause")),
             folder=folder,
@@ -100,8 +101,8 @@ class FakePrediction:
         if not entry:
             return None
         pairs = [listed(pair) for pair in listed(entry.get("points"))[:POINTS]]
-        points = tuple((whole(pair[0]) or 0, whole(pair[1]) or 0) for pair in pairs if len(pair) == 2)
-        batch, reason = whole(entry.get("batch")), text_of(entry.get("reason"))
+        points = tuple((integer(pair[0]) or 0, integer(pair[1]) or 0) for pair in pairs if len(pair) == 2)
+        batch, reason = integer(entry.get("batch")), text_of(entry.get("reason"))
         if batch is None and reason not in REASONS:
             reason = "failed"
         return cls(batch, "" if batch is not None else reason, text_of(entry.get("text")), points)
@@ -182,7 +183,7 @@ class LargestBatch:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "LargestBatch | None":
         """Return a kept result; None where none lies there. Whatever else lies there is not known, never an error."""
-        first = whole(value.get("batch"))
+        first = integer(value.get("batch"))
         if first is None or first < 1:
             return None
         entries = [mapping_of(entry) for entry in listed(value.get("probes"))[:PROBES]]
@@ -192,10 +193,10 @@ class LargestBatch:
         return cls(
             parameter=text_of(value.get("parameter")),
             first=first,
-            limit=whole(value.get("limit_bytes")),
-            predicted=whole(value.get("predicted")),
-            largest=whole(value.get("largest")),
-            recommended=whole(value.get("recommended")),
+            limit=integer(value.get("limit_bytes")),
+            predicted=integer(value.get("predicted")),
+            largest=integer(value.get("largest")),
+            recommended=integer(value.get("recommended")),
             confirmed=value.get("confirmed") is True,
             probes=probes,
             other_failure=next((probe for probe in searched if not (probe.fits or probe.out_of_memory)), None)
@@ -296,10 +297,10 @@ def read_largest(run: RunDirectory, program: SingleProcess) -> LargestBatch | No
     return LargestBatch(
         parameter=name,
         first=first,
-        limit=whole(summary.get("limit")),
-        predicted=whole(summary.get("predicted")),
-        largest=None if other else whole(summary.get("largest")),
-        recommended=None if other else whole(summary.get("recommended")),
+        limit=integer(summary.get("limit")),
+        predicted=integer(summary.get("predicted")),
+        largest=None if other else integer(summary.get("largest")),
+        recommended=None if other else integer(summary.get("recommended")),
         confirmed=summary.get("confirmed") is True and other is None,
         probes=probes,
         other_failure=other,
@@ -313,10 +314,10 @@ def _probe(run: RunDirectory, folder: str) -> BatchProbe:
     slot = run.files.json(f"{folder}/slot.json")
     failed = slot.get("failed") is True
     return BatchProbe(
-        batch=whole(slot.get("batch")) or 0,
+        batch=integer(slot.get("batch")) or 0,
         kind=str(slot.get("kind") or ""),
         fits=not failed,
-        memory=whole(slot.get("memory")),
+        memory=integer(slot.get("memory")),
         seconds=finite(slot.get("seconds")) or 0.0,
         cause=cause_of(run, folder, slot) if failed else "",
         folder=folder,

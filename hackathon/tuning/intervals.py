@@ -34,21 +34,21 @@ class Ratio:
         return "faster" if self.low > 1 else "slower" if self.high < 1 else "none"
 
 
-def pairs_needed(rows: int, false_claims: float = FALSE_CLAIMS) -> int:
+def pairs_needed(rows: int) -> int:
     """Return the fewest pairs with which a table of so many rows can claim anything.
 
     All of n signs agree by chance with probability 2·2^−n.
     """
-    return math.ceil(math.log2(2 * max(1, rows) / false_claims))
+    return math.ceil(math.log2(2 * max(1, rows) / FALSE_CLAIMS))
 
 
-def ratio_of(ratios: Sequence[float], rows: int, false_claims: float = FALSE_CLAIMS) -> Ratio:
+def ratio_of(ratios: Sequence[float], rows: int) -> Ratio:
     """Return the median of paired ratios and its interval, for one of `rows` rows of a table.
 
     Raises ValueError without any ratio.
     """
     ordered = sorted(ratios)
-    count, most = len(ordered), false_claims / max(1, rows)
+    count, most = len(ordered), FALSE_CLAIMS / max(1, rows)
     outside, passed = 0.0, -1
     for number in range(count // 2):  # probability that at most so many signs differ from all others, on both sides
         outside += 2 * math.comb(count, number) / 2**count

@@ -9,7 +9,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from hackathon.text.json_fields import finite, mapping_of, whole
+from hackathon.text.json_fields import mapping_of
+from hackathon.text.numbers import finite, integer
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class NoiseScale:
     def of_norms(cls, value: object) -> "NoiseScale | None":
         """Return it from what an observer wrote; None for anything else than norms of two batches."""
         entry = mapping_of(value)
-        small, large = whole(entry.get("small")), whole(entry.get("large"))
+        small, large = integer(entry.get("small")), integer(entry.get("large"))
         squares, square = finite(entry.get("small_square")), finite(entry.get("large_square"))
         if small is None or large is None or not 0 < small < large or squares is None or square is None or squares <= 0:
             return None
@@ -45,7 +46,7 @@ class NoiseScale:
     def from_json(cls, value: object) -> "NoiseScale | None":
         """Return it from its JSON values; None for anything else."""
         entry = mapping_of(value)
-        small, large, samples = whole(entry.get("small")), whole(entry.get("large")), finite(entry.get("samples"))
+        small, large, samples = integer(entry.get("small")), integer(entry.get("large")), finite(entry.get("samples"))
         if small is None or large is None or not 0 < small < large or (samples is not None and samples <= 0):
             return None
         return cls(samples, small, large)

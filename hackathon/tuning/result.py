@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.config.fields import Scalar
-from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of, whole
+from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
+from hackathon.text.numbers import finite, integer
 from hackathon.tuning.intervals import FALSE_CLAIMS
 from hackathon.tuning.options import NotTried, Option
 from hackathon.tuning.verdict import Comparison, OptionRow, winners
@@ -81,7 +82,7 @@ class SpeedupResult:
                 low=finite(base.get("min")),
                 high=finite(base.get("max")),
                 shares=shares,
-                memory=whole(base.get("memory_bytes")),
+                memory=integer(base.get("memory_bytes")),
             )
 
         both = mapping_of(value.get("together"))

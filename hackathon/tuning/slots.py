@@ -13,7 +13,7 @@ from hackathon.logs.final import final_numbers
 from hackathon.logs.metrics import series
 from hackathon.runs.directory import RunDirectory
 from hackathon.runs.record import RunRecord
-from hackathon.text.json_fields import finite, whole
+from hackathon.text.numbers import finite, integer
 
 FINISHED = "finishes_per_s"
 """What programs without a throughput are measured by: how often a second they could run from begin to end."""
@@ -81,7 +81,7 @@ def read_slots(run: RunDirectory) -> list[TrainingStart]:
 
 def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
     slot = run.files.json(f"{folder}/slot.json")
-    arm, number = whole(slot.get("arm")), whole(slot.get("round"))
+    arm, number = integer(slot.get("arm")), integer(slot.get("round"))
     path: Path = run.path / folder
     failed = bool(slot.get("failed"))
     numbers = final_numbers(path, record, over=True)
@@ -97,7 +97,7 @@ def _read(run: RunDirectory, folder: str, record: RunRecord) -> TrainingStart:
         loss=_end_of(losses, numbers.values),
         shares=shares,
         seconds=finite(slot.get("seconds")) or 0.0 if slot.get("ended") == "itself" else 0.0,
-        memory=whole(slot.get("memory")),
+        memory=integer(slot.get("memory")),
         failed=failed,
         folder=folder,
         numbers=numbers.values,

@@ -9,8 +9,9 @@ from typing import Any, Literal, cast, get_args
 
 from hackathon.config.fields import Scalar
 from hackathon.scaling.table import grows_with_processes, lower_is_better
-from hackathon.text.json_fields import count_of, finite, mapping_of, text_of, whole
+from hackathon.text.json_fields import count_of, mapping_of, text_of
 from hackathon.text.messages import message
+from hackathon.text.numbers import finite, integer
 from hackathon.tuning.intervals import Ratio, ratio_of
 from hackathon.tuning.options import Option
 from hackathon.tuning.slots import TrainingStart, common_losses
@@ -84,7 +85,7 @@ class OptionRow:
             loss=cast("Loss", loss) if loss in get_args(Loss) else "unknown",
             reason=reason_of(kind, shares, ratio),
             failed=text_of(value.get("failed_log")).removesuffix(LOG),
-            memory=whole(value.get("memory_bytes")),
+            memory=integer(value.get("memory_bytes")),
         )
 
 

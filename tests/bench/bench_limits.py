@@ -124,7 +124,7 @@ def measure_nodes(base: Path, count: int) -> None:
     from hackathon.runs.status import status
     from hackathon.schedulers import registry
     from hackathon.schedulers.base import CommandOutput
-    from hackathon.schedulers.slurm.hosts import hosts
+    from hackathon.schedulers.slurm.parse import hosts
     from hackathon.web.routing.registry import values_of
     from support.samples.runs import one_run
 

@@ -31,12 +31,12 @@ from torch.optim import SGD  # noqa: E402
 
 from hackathon.parallel import AutoParallel  # noqa: E402
 from hackathon.parallel.live.capture import capture  # noqa: E402
-from hackathon.parallel.live.split import at_boundaries  # noqa: E402
 from hackathon.parallel.plan.devices import devices_of  # noqa: E402
 from hackathon.parallel.plan.graph import graph_of  # noqa: E402
 from hackathon.parallel.plan.plan import make_plan  # noqa: E402
 from hackathon.parallel.plan.request import PlanRequest, PlanResult  # noqa: E402
 from hackathon.parallel.plan.simulation import simulate  # noqa: E402
+from support.cuts import at_boundaries  # noqa: E402
 
 MICRO_BATCHES = 32
 

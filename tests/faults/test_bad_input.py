@@ -355,7 +355,7 @@ def _python_for_everybody() -> tuple[str, str] | None:
     """Return an interpreter and a PYTHONPATH that other users can reach: this one, or the system's of this version."""
     packages = [str(ROOT), *(path for path in sys.path if path.endswith("-packages"))]
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, jinja2, pydantic, yaml, rich, hackathon"]
+        command = [python, "-c", "import click, jinja2, yaml, rich, hackathon"]
         environment = {"PYTHONPATH": ":".join(packages), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
         options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
         with contextlib.suppress(OSError):

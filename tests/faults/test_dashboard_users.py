@@ -28,9 +28,9 @@ from support.patience import STRETCH
 PATIENCE = STRETCH * 120
 DASHBOARD = """
 import sys
-from hackathon.web.dashboard import timeouts
+from hackathon.web.dashboard import uvicorn_server
 from hackathon.cli.main import main
-timeouts.HALF_SAID = 1e5
+uvicorn_server.HALF_SAID = 1e5
 sys.argv[0] = "hackathon"
 main()
 """
@@ -154,7 +154,7 @@ def _python() -> tuple[str, str] | None:
     environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, pydantic, yaml, starlette, uvicorn, hackathon"]
+        command = [python, "-c", "import click, yaml, starlette, uvicorn, hackathon"]
         with contextlib.suppress(OSError):
             if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
                 return python, packages

@@ -13,7 +13,7 @@ from torch.optim import SGD
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
-from hackathon.parallel.live.split import legal_cuts
+from support.cuts import legal_cuts
 from support.partitioned_models import example, seeding
 
 pytestmark = [

@@ -24,11 +24,9 @@ def _read(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", ["digits", "own-code"])
 def test_project_is_valid(name: str) -> None:
-    from pydantic import TypeAdapter
+    from hackathon.config.load import load_project
 
-    from hackathon.config.project import Project
-
-    project = TypeAdapter(Project).validate_python(_read(name))
+    project = load_project(PROJECTS / name)
     assert project.name == name and project.cluster == "laptop"
     assert (project.recipe is None) != (project.command is None)
 

@@ -27,7 +27,7 @@ def python_for_others() -> tuple[str, str]:
     environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, pydantic, yaml, hackathon"]
+        command = [python, "-c", "import click, yaml, hackathon"]
         with contextlib.suppress(OSError):
             if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
                 return python, packages

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten
 
-from hackathon.parallel.live.split import SplitError, at_boundaries, check, legal_cuts, split
+from hackathon.parallel.live.split import SplitError, check, split
+from support.cuts import at_boundaries, legal_cuts
 from support.described import Described
 
 

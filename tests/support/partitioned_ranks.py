@@ -38,9 +38,9 @@ from hackathon.parallel.live.layout import Layout
 from hackathon.parallel.live.run import INTERLEAVED, stage_passes
 from hackathon.parallel.live.shards import is_divided, rows
 from hackathon.parallel.live.skeleton import Skeleton
-from hackathon.parallel.live.split import legal_cuts
 from hackathon.parallel.plan.order import BACKWARD, FORWARD, WEIGHT, in_flight, warm_ups
 from hackathon.text.errors import HackathonError
+from support.cuts import legal_cuts
 from support.partitioned_models import NAMES, example, seeding
 
 SEED, STEPS = 11, 3

@@ -15,7 +15,7 @@ import pytest
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.web.dashboard import endpoint as door
 from hackathon.web.dashboard import peers
-from hackathon.web.dashboard import timeouts as patience
+from hackathon.web.dashboard import uvicorn_server as patience
 from hackathon.web.dashboard.access import Access
 from hackathon.web.dashboard.endpoint import Endpoint, default_socket, own_folder, port_door, socket_door
 from hackathon.web.dashboard.peers import peer_uid

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from hackathon.web.dashboard import crowd, server, timeouts, uvicorn_server
+from hackathon.web.dashboard import crowd, server, uvicorn_server
 from hackathon.web.dashboard.endpoint import port_door
+from hackathon.web.dashboard.peers import peer_uid
 from support.pages.dashboard import PATIENCE, Served, plain_view, serving
 
 FEW_FILES = """
@@ -37,7 +38,7 @@ def port(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
     with tempfile.TemporaryDirectory(prefix="hk-", dir="/tmp") as name:
         monkeypatch.setenv("XDG_RUNTIME_DIR", name)
         monkeypatch.setattr(crowd, "CONNECTIONS", 60)
-        monkeypatch.setattr(timeouts, "HALF_SAID", 1e5)
+        monkeypatch.setattr(uvicorn_server, "HALF_SAID", 1e5)
         monkeypatch.setattr(uvicorn_server, "IDLE", 100_000)
         with plain_view(monkeypatch), serving(port_door("127.0.0.1", 0), tmp_path) as made:
             made.enter()
@@ -81,9 +82,7 @@ def test_connections_that_ask_nothing_leave_room_for_the_holder_of_the_cookie(po
 
 def test_one_account_s_connections_do_not_close_another_s(port: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     mine: set[int] = set()
-    monkeypatch.setattr(
-        crowd, "owners", lambda port: {("127.0.0.1", each): 64001 if each in mine else 64002 for each in range(65536)}
-    )
+    monkeypatch.setattr(crowd, "peer_uid", lambda connection: 64001 if connection.getpeername()[1] in mine else 64002)
     monkeypatch.setattr(crowd, "LOOK_AGAIN", 0.0)
     monkeypatch.setattr(crowd, "SHARE", 0)
     with contextlib.ExitStack() as stack:
@@ -96,9 +95,7 @@ def test_one_account_s_connections_do_not_close_another_s(port: Served, monkeypa
 
 
 def test_whose_a_connection_is(tmp_path: Path) -> None:
-    """By the kernel's list, over IPv4, IPv6, and IPv4 that comes to a socket of IPv6."""
-    if not crowd.TABLES[0].exists():
-        pytest.skip("this system has no such list")
+    """The kernel says it over IPv4, IPv6, and IPv4 that comes to a socket of IPv6."""
     for family, address, to in ((socket.AF_INET, "127.0.0.1", "127.0.0.1"), (socket.AF_INET6, "::", "127.0.0.1"),
                                 (socket.AF_INET6, "::1", "::1")):  # fmt: skip
         with socket.socket(family) as listener:
@@ -109,11 +106,9 @@ def test_whose_a_connection_is(tmp_path: Path) -> None:
             except OSError:
                 continue  # no IPv6 here
             listener.listen()
-            port = listener.getsockname()[1]
-            with socket.create_connection((to, port)) as client, listener.accept()[0]:
-                found = crowd.owners(port)
-                assert found[to, client.getsockname()[1]] == os.geteuid(), (address, found)
-                assert crowd.owners(1) == {}
+            client = socket.create_connection((to, listener.getsockname()[1]))
+            with client, listener.accept()[0] as connection:
+                assert peer_uid(connection) == os.geteuid(), address
 
 
 def test_no_more_is_held_than_files_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from hackathon.index.studies import run_key
 from hackathon.web.dashboard import server, stream
 from hackathon.web.dashboard.endpoint import port_door, socket_door
 from hackathon.web.dashboard.server import address_of, address_to, link_to
-from hackathon.web.dashboard.timeouts import PatientProtocol
+from hackathon.web.dashboard.uvicorn_server import PatientProtocol
 from hackathon.web.routing.registry import VIEWS
 from support.pages.dashboard import PATIENCE, Served, Told, View, plain_view, serving
 from support.samples.runs import Sample, write_study

@@ -16,16 +16,16 @@ LINES = 20
 """Lines of a list that is not requested by itself."""
 
 
-def show_lines(files: "Sequence[OutputFile]", most: int | None = LINES) -> None:
+def show_lines(files: "Sequence[OutputFile]") -> None:
     """Print files with their sizes, the largest first."""
     from hackathon.cli.show import printable
     from hackathon.runs.outputs.record import lines
 
     listing = lines(files)
-    for line in listing[:most]:
+    for line in listing[:LINES]:
         click.echo(f"  {format_size(line.size):>9}  {printable(line.text)}")
-    if most is not None and len(listing) > most:
-        remaining = listing[most:]
+    if len(listing) > LINES:
+        remaining = listing[LINES:]
         size = format_size(sum(line.size for line in remaining))
         click.echo("  " + message("outputs.more", count=sum(len(line.files) for line in remaining), size=size))
 

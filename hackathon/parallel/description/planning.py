@@ -30,6 +30,8 @@ ROUGH = {"cuda": DevicePeaks({"fp32": 1e13}, 1e12), "cpu": DevicePeaks({"fp32": 
 """Peaks that order the measurements; what measured operators take corrects them for those that are too large."""
 PIECE = 4 * 2**20
 """Bytes of a message that bandwidth is measured with."""
+REPEATS = 5
+"""Measurements of which the shortest counts."""
 
 
 @dataclass(frozen=True)
@@ -173,18 +175,18 @@ def memory_of(device: torch.device, processes_of_node: int) -> float:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / processes_of_node
 
 
-def link_of_ranks(device: torch.device, repeats: int = 5) -> RankLink:
+def link_of_ranks(device: torch.device) -> RankLink:
     """Measure how fast the first and the last rank talk to each other, and a device to its host. All ranks call this.
 
     One rank alone sends nothing: its bandwidth is that to its host.
     """
-    host = _host_bandwidth(device, repeats)
+    host = _host_bandwidth(device)
     if not dist.is_initialized() or dist.get_world_size() == 1:
         return RankLink(host, 0.0, host)
     small, large = (torch.zeros(size, dtype=torch.uint8, device=device) for size in (8, PIECE))
     _there_and_back(small)  # the first message makes the connection
-    latency = min(_there_and_back(small) for _ in range(repeats)) / 2
-    seconds = min(_there_and_back(large) for _ in range(repeats)) / 2
+    latency = min(_there_and_back(small) for _ in range(REPEATS)) / 2
+    seconds = min(_there_and_back(large) for _ in range(REPEATS)) / 2
     link = torch.tensor([latency, PIECE / max(seconds - latency, 1e-9), host], dtype=torch.float64, device=device)
     dist.broadcast(link, 0)
     latency, bandwidth, host = link.tolist()
@@ -206,12 +208,12 @@ def _there_and_back(message: torch.Tensor) -> float:
     return time.perf_counter() - begin
 
 
-def _host_bandwidth(device: torch.device, repeats: int) -> float:
+def _host_bandwidth(device: torch.device) -> float:
     cuda = device.type == "cuda"
     source = torch.zeros(16 * PIECE, dtype=torch.uint8, pin_memory=cuda)
     target = torch.empty_like(source, device=device)
     times = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         begin = time.perf_counter()
         target.copy_(source, non_blocking=True)
         if cuda:

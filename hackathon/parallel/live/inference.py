@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 import torch
@@ -10,7 +11,6 @@ from torch.utils import _pytree as pytree
 
 from hackathon.parallel.description.refusal import CaptureRefusal
 from hackathon.parallel.live import batches
-from hackathon.parallel.live.align import aligned
 from hackathon.parallel.live.batches import Inputs
 from hackathon.parallel.live.capture import Traced
 from hackathon.parallel.live.offload import Streamed
@@ -160,3 +160,44 @@ def _joined(column: Sequence[Any], sizes: Sequence[int]) -> Any:
     if any(value.shape[0] != size for value, size in zip(column, sizes, strict=True)):
         raise RequestError("auto_parallel.output_without_samples", shape=tuple(first.shape))
     return torch.cat(list(column))
+
+
+# ---- operators of another graph of the same model (evaluation, another batch size) in the stages of a plan
+
+
+def aligned(train: Traced, stage_of: Mapping[str, int], other: Traced, holders: Mapping[str, int]) -> dict[str, int]:
+    """Return operator → stage of the other graph.
+
+    An operator with a counterpart in the graph of training goes into its stage; any other to the latest stage that it
+    reads from, or to the stage that holds its parameters (`holders`: name as a graph reads it → first stage). No tensor
+    goes backwards, and what is glued stays together.
+    """
+    mine, its = _keys(train), _keys(other)
+    matches: dict[str, int] = {}
+    for block in SequenceMatcher(None, mine, its, autojunk=False).get_matching_blocks():
+        for offset in range(block.size):
+            matches[other.operators[block.b + offset]] = stage_of[train.operators[block.a + offset]]
+    nodes = [node for node in other.module.graph.nodes if node.op == "call_function"]
+    stages: dict[str, int] = {}
+    for node in nodes:
+        before = [stages[source.name] for source in node.all_input_nodes if source.name in stages]
+        parameter_stages = [holders[name] for name in other.reads[node.name] if name in holders]
+        stages[node.name] = max([matches.get(node.name, max(parameter_stages, default=0)), *before])
+    changed = True
+    while changed:
+        changed = False
+        for group in other.glued:
+            latest = max(stages[name] for name in group)
+            changed |= any(stages[name] != latest for name in group)
+            stages.update(dict.fromkeys(group, latest))
+        for node in nodes:
+            latest = max([stages[node.name], *(stages[e.name] for e in node.all_input_nodes if e.name in stages)])
+            changed |= latest != stages[node.name]
+            stages[node.name] = latest
+    return stages
+
+
+def _keys(traced: Traced) -> list[tuple[str, str]]:
+    """Return, per operator, what it has in common with its counterpart in another graph of the model."""
+    nodes: list[fx.Node] = [node for node in traced.module.graph.nodes if node.op == "call_function"]
+    return [(traced.modules[node.name], str(node.target)) for node in nodes]

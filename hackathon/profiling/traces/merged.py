@@ -11,7 +11,8 @@ from hackathon.profiling.traces.stream import TraceStream
 from hackathon.profiling.traces.trace import Trace
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.json_fields import finite, mapping_of
+from hackathon.text.json_fields import mapping_of
+from hackathon.text.numbers import finite
 
 EVENTS = 1_000_000
 """Events with a duration that all ranks together have at most in it: browsers hold some millions."""

@@ -10,7 +10,8 @@ from typing import Any
 from hackathon.logs.metrics import rank_files, rank_of
 from hackathon.profiling.shares import rounded
 from hackathon.runs.directory import RunDirectory
-from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import count_of, listed, mapping_of, text_of
+from hackathon.text.numbers import positive
 
 FOLDER = "profile"
 """Folder of a run in which its traces lie."""
@@ -91,21 +92,16 @@ def recording(rank: int, value: Mapping[str, Any]) -> Recording:
         value.get("complete") is True,
         (*_times(seconds.get("before")), *_times(seconds.get("after"))),
         _times(seconds.get("recorded")),
-        _positive(peaks.get("process")),
-        _positive(peaks.get("device")),
+        positive(peaks.get("process"), 1e18),
+        positive(peaks.get("device"), 1e18),
         text_of(value.get("device")),
-        tuple((name, rate) for name in PRECISIONS if (rate := _positive(rates.get(name))) is not None),
-        _positive(probed.get("bytes_per_s")),
+        tuple((name, rate) for name in PRECISIONS if (rate := positive(rates.get(name), 1e18)) is not None),
+        positive(probed.get("bytes_per_s"), 1e18),
     )
 
 
 def _times(value: Any) -> tuple[float, ...]:
-    return tuple(seconds for number in listed(value)[:_STEPS] if (seconds := _positive(number)) is not None)
-
-
-def _positive(value: Any) -> float | None:
-    number = finite(value)
-    return number if number is not None and 0 < number < 1e18 else None
+    return tuple(seconds for number in listed(value)[:_STEPS] if (seconds := positive(number, 1e18)) is not None)
 
 
 def missing(run: RunDirectory) -> list[NoTrace]:

@@ -15,7 +15,8 @@ from hackathon.profiling.traces.stream import TraceStream
 from hackathon.profiling.traces.work import Work, work_of
 from hackathon.text.errors import RequestError
 from hackathon.text.files import open_regular
-from hackathon.text.json_fields import finite, text_of
+from hackathon.text.json_fields import text_of
+from hackathon.text.numbers import finite
 
 EVENTS = 3_000_000
 """Events of one trace that are kept at most; a step of a large model has some 10,000."""
@@ -270,7 +271,7 @@ class _Reader:
         first, second = event.get("pid"), event.get("tid")
         if on_device:
             first, second = arguments.get("device", first), arguments.get("stream", second)
-        key = _number(first), _number(second)
+        key = _identifier(first), _identifier(second)
         if key not in self._lanes:
             self._lanes[key] = len(self.trace.lanes)
             self.trace.lanes.append(key)
@@ -334,7 +335,7 @@ def _link(value: Any) -> int:
     return int(number) if number is not None and 0 < number < math.ldexp(1, 53) and number % 1 == 0 else 0
 
 
-def _number(value: Any) -> int:
+def _identifier(value: Any) -> int:
     """Return a process, thread, device or stream as a number; a word gets one that no process has."""
     number = finite(value)
     if number is None:

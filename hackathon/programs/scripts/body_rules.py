@@ -7,6 +7,7 @@ from hackathon.programs.scripts.findings import Edit
 from hackathon.programs.scripts.look import ScriptLook
 from hackathon.programs.scripts.shell import LONGEST, Command
 from hackathon.text.messages import message
+from hackathon.text.numbers import digits
 
 _LAUNCHERS = re.compile(r"(?:\S*/)?(?:mpirun|mpiexec|mpiexec\.hydra|orterun|prterun)\Z")
 _RANKS = ("-np", "-n", "--np", "--n")
@@ -96,7 +97,7 @@ def _modules(look: ScriptLook, commands: tuple[Command, ...]) -> None:
     passing = look.setting(option) if option else None
     if passing and not purged:
         look.add("environment-passed", passing.line, option=passing.written)
-    begins = "modules-init" in look.facts or bool(
+    begins = look.has_rule("modules-unknown") or bool(
         look.cluster and any(_INITIALISES.search(line) for line in look.cluster.environment)
     )
     before = "\n".join(look.source.lines[: first.line - 1])
@@ -158,15 +159,14 @@ def _ranks(look: ScriptLook, commands: tuple[Command, ...]) -> None:
         return
     text = "\n".join(look.source.lines)
     launch = calls[0][0]
-    site = look.site
-    for required, pattern, rule in (
-        (site and site.node_file, r"machinefile|hostfile|--?host\b", "node-file-missing"),
-        (site and site.mpi_options, r"machinefile|hostfile|_MPIOPTS\b", "mpi-options-missing"),
+    required = look.machine.scripts.mpi_options if look.machine else ""
+    if (
+        required
+        and required.lstrip("$") not in text
+        and not re.search(r"machinefile|hostfile|--?host\b|_MPIOPTS\b", text)
     ):
-        applies = site and re.fullmatch(site.several_nodes, look.request.queue or "")
-        if required and applies and required.lstrip("$") not in text and not re.search(pattern, text):
-            better = launch.raw.replace(_program(launch)[0], f"{_program(launch)[0]} {required}", 1)
-            look.add(rule, launch.line, better, better=required)
+        better = launch.raw.replace(_program(launch)[0], f"{_program(launch)[0]} {required}", 1)
+        look.add("mpi-options-missing", launch.line, better, better=required)
 
 
 def _count(words: tuple[str, ...]) -> int | None:
@@ -179,16 +179,17 @@ def _number_behind(words: tuple[str, ...], options: tuple[str, ...]) -> int | No
     for at, word in enumerate(words[:-1]):
         value = words[at + 1]
         if word in options:
-            return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else None
+            return digits(value, 7)
         if _FILE.match(word) or re.match(r"(?:\S*/)?python[\d.]*\Z", word):
             return None
     return None
 
 
 def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
-    language, facts = look.language, look.facts
+    language, site = look.language, look.machine.name if look.machine else ""
+    ssh_option = look.machine.scripts.ssh_option if look.machine else ""
     asks = any(re.search(r"\b(?:which|command -v|type|hash)\b", command.raw) for command in commands)
-    offline = "no-internet" in facts or bool(
+    offline = look.has_rule("no-internet") or bool(
         look.cluster and not look.cluster.internet_on_nodes and look.cluster.node.gpus
     )
     for command in commands:
@@ -207,21 +208,16 @@ def _others(look: ScriptLook, commands: tuple[Command, ...]) -> None:
             if re.match(pattern, name + " " + " ".join(words)) and not asks and not look.told(command.line, rule):
                 look.add(rule, command.line, command=name)
         if offline and downloads(name, words, command.raw):
-            site = look.site.name if look.site else look.cluster.name if look.cluster else ""
             look.add("no-internet", command.line, command=name, site=site)
-        if "source-activate" in facts and name in ("source", ".") and words[:1] == ("activate",):
+        if look.has_rule("activate-without-hook") and name in ("source", ".") and words[:1] == ("activate",):
             look.add("activate-without-hook", command.line)
-        if (
-            "ssh-flag" in facts
-            and name in ("ssh", "pdsh", "scp")
-            and not re.search(r"USE_SSH=1", "\n".join(look.source.lines))
-        ):
-            look.add("ssh-flag", command.line, f"{language.prefix} -v USE_SSH=1")
+        if ssh_option and name in ("ssh", "pdsh", "scp") and ssh_option.split()[-1] not in "\n".join(look.source.lines):
+            look.add("ssh-flag", command.line, f"{language.prefix} {ssh_option}", option=ssh_option)
         runs = name in ("singularity", "apptainer") and set(words[:2]) & {"exec", "run", "shell"}
         flagged = any(setting.value == "singularity" for setting in look.settings)
         reported = any(finding.rule == "container-flag" for finding in look.findings)
-        if "container-flag" in facts and runs and not flagged and not reported:
-            look.add("container-flag", command.line, site=look.site.name if look.site else "")
+        if look.has_rule("container-flag") and runs and not flagged and not reported:
+            look.add("container-flag", command.line, site=site)
 
 
 def downloads(name: str, words: tuple[str, ...], raw: str) -> bool:
@@ -264,11 +260,12 @@ def _variables(look: ScriptLook) -> None:
             if re.search(rf"(?:/[\w./$\{{\}}-]*|[\w.-]+[_-])\$(?:{name}\b|\{{{name}\}})", line):
                 look.add("id-with-colon", number, variable=name)
                 break
-    if look.site and look.site.scratch:
+    scratch = look.machine.scripts.scratch if look.machine else ""
+    if look.machine and scratch:
         for number, line in code:
             if re.search(r"(?<![\w$}])/tmp(?:/|\b)", line):
-                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda _: look.site.scratch if look.site else "", line)
-                look.add("tmp-forbidden", number, better, site=look.site.name, scratch=look.site.scratch)
+                better = re.sub(r"(?<![\w$}])/tmp(?=/|\b)", lambda _: scratch, line)
+                look.add("tmp-forbidden", number, better, site=look.machine.name, scratch=scratch)
                 break
     if look.request.gpus and (not look.cluster or look.cluster.node.gpus != look.request.gpus):
         for number, line in code:

@@ -77,7 +77,6 @@ RULES: dict[str, LintRule] = {
     "folder-too-late": LintRule("warning", "changed"),
     "environment-passed": LintRule("warning", "changed"),
     "modules-unknown": LintRule("warning", "changed"),
-    "node-file-missing": LintRule("warning", "changed"),
     "mpi-options-missing": LintRule("warning", "changed"),
     "hosts-given": LintRule("warning", "changed"),
     "not-waited": LintRule("error", "changed"),

@@ -139,7 +139,7 @@ def _wide(look: ScriptLook, directive: Directive) -> bool:
 
 def _comment_behind(look: ScriptLook, directive: Directive) -> None:
     reading = look.language.reading.trailing_comment
-    if directive.comment is None or not _refused(look, reading):
+    if directive.comment is None or not _refused(look, reading, "trailing-comment"):
         return
     better = directive.raw[: directive.comment].rstrip()
     edits = (Edit(directive.line, (directive.raw[directive.comment :], better)),)
@@ -147,9 +147,9 @@ def _comment_behind(look: ScriptLook, directive: Directive) -> None:
     look.add("trailing-comment", directive.line, better, edits=edits, severity="warning" if doubt else None)
 
 
-def _refused(look: ScriptLook, reading: Known) -> bool:
+def _refused(look: ScriptLook, reading: Known, rule: str) -> bool:
     """Return whether a way of writing is refused, everywhere or on this machine."""
-    return reading == "refused" or (reading == "sometimes" and "strict-words" in look.facts)
+    return reading == "refused" or (reading == "sometimes" and look.has_rule(rule))
 
 
 def _equals(look: ScriptLook, directive: Directive) -> None:
@@ -157,7 +157,7 @@ def _equals(look: ScriptLook, directive: Directive) -> None:
     end = len(directive.raw) if directive.comment is None else directive.comment
     text = directive.raw[:end]
     quoted = re.sub(r"\"[^\"]*\"|'[^']*'", lambda match: "x" * len(match[0]), text)
-    if not _refused(look, reading) or not _SPACED.search(quoted):
+    if not _refused(look, reading, "spaced-equals") or not _SPACED.search(quoted):
         return
     better = text
     for match in reversed(list(_SPACED.finditer(quoted))):
@@ -183,7 +183,7 @@ def _unknown(look: ScriptLook, directive: Directive) -> None:
             continue
         if relative and language.style == "words":
             continue
-        if "group" in _no_doubt(look) and option == "-g":
+        if option == "-g" and look.machine is not None and look.machine.dialect.get("group") == "g":
             continue
         near = near_option(option, language)
         better = directive.raw.replace(option, near, 1) if near else None
@@ -191,11 +191,6 @@ def _unknown(look: ScriptLook, directive: Directive) -> None:
             look.add("other-version", directive.line, option=option)
         else:
             look.add("unknown-option", directive.line, better, option=option)
-
-
-def _no_doubt(look: ScriptLook) -> frozenset[str]:
-    """Sites of a relative of this scheduler take a group in ways that it does not."""
-    return frozenset({"group"}) if look.language.style == "words" and look.site else frozenset()
 
 
 def near_option(option: str, language: ScriptLanguage) -> str:

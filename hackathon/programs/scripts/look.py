@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from hackathon.programs.scripts.directives import Directive, begins, corrected, parse, plain
 from hackathon.programs.scripts.findings import RULES, Edit, LintFinding, text_of
+from hackathon.programs.scripts.machines import machine_of
 from hackathon.programs.scripts.shell import ShellScript, scan
 from hackathon.programs.scripts.source import ScriptText
-from hackathon.schedulers.scripts import Effect, ScriptLanguage, ScriptRequest, ScriptSite, Setting, Severity
+from hackathon.schedulers.scripts import Effect, ScriptLanguage, ScriptRequest, Setting, Severity
 
 if TYPE_CHECKING:
     from hackathon.config.cluster import Cluster
@@ -27,6 +28,7 @@ class ScriptLook:
     language: ScriptLanguage
     languages: list[ScriptLanguage]
     cluster: "Cluster | None"
+    """The machine that the script is said to be for."""
     shell: ShellScript
     header_end: int
     """The line of the first command, one more than the last line if there is none."""
@@ -36,13 +38,13 @@ class ScriptLook:
     """Lines that look like directives behind the first command and are not obeyed."""
     settings: list[Setting] = field(default_factory=list)
     request: ScriptRequest = field(default_factory=ScriptRequest)
-    site: ScriptSite | None = None
+    machine: "Cluster | None" = None
+    """`cluster`, or the machine that the script's own settings give away."""
     findings: list[LintFinding] = field(default_factory=list)
 
-    @property
-    def facts(self) -> frozenset[str]:
-        """What is special on this machine, as far as script or profile give it away."""
-        return self.site.facts if self.site else frozenset()
+    def has_rule(self, rule: str) -> bool:
+        """Return whether a rule that not all machines have holds on this one."""
+        return self.machine is not None and rule in self.machine.scripts.rules
 
     def line(self, number: int) -> str:
         """Return a line of the script, counted from 1."""
@@ -97,8 +99,10 @@ def look_at(
         shift = len(line) - len(line.lstrip()) if indented else 0
         look.directives.append(parse(number, corrected(line, start + shift), start + shift, language))
     look.settings = [setting for directive in look.directives for setting in directive.settings]
-    look.request = language.read(look.settings)
-    look.site = _site(look)
+    look.machine = cluster or machine_of(look.settings, language)
+    if look.machine is not None and language.of_machine is not None:
+        look.language = language.of_machine(language, look.machine)
+    look.request = look.language.read(look.settings)
     return look
 
 
@@ -139,22 +143,6 @@ def whole(source: ScriptText, language: ScriptLanguage) -> ScriptText:
             parts = [CONTINUED.sub("", part) for part in parts]
         lines += ["".join(parts), *[""] * (len(parts) - 1)]
     return replace(source, lines=(*lines, *source.lines[len(lines) :]))
-
-
-def _site(look: ScriptLook) -> ScriptSite | None:
-    """Return the machine that a profile or the script's own settings give away."""
-    if look.cluster is not None:
-        name = look.cluster.name
-        return next((site for site in look.language.sites if site.clusters and re.fullmatch(site.clusters, name)), None)
-    for site in look.language.sites:
-        for setting in look.settings:
-            for key, pattern in site.marks.items():
-                option, _, name = setting.key.partition(" ")
-                if (setting.key == key and re.fullmatch(pattern, setting.value)) or (
-                    key == option and name and re.fullmatch(pattern, name)
-                ):
-                    return site
-    return None
 
 
 def detect(lines: tuple[str, ...], languages: list[ScriptLanguage]) -> ScriptLanguage | None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from hackathon.programs.scripts.look import ScriptLook
+from hackathon.programs.scripts.machines import machine_with_type
 from hackathon.schedulers.profiles import known_dialect
 from hackathon.schedulers.scripts import ScriptRequest, Setting, Severity
 from hackathon.text.messages import message
@@ -22,6 +23,7 @@ def check_values(look: ScriptLook) -> None:
         values: dict[str, Any] = dict(verdict.values)
         look.add(verdict.rule, verdict.line, better if better != line else None,
                  severity=verdict.severity, effect=verdict.effect, **values)  # fmt: skip
+    _types_of_others(look)
 
 
 def check_machine(look: ScriptLook) -> None:
@@ -46,10 +48,10 @@ def _queue(look: ScriptLook) -> None:
     if name is None or setting is None:
         return
     line = look.line(setting.line)
-    if look.site and name in look.site.queues:
-        better = look.site.queues[name]
+    better = look.machine.scripts.internal_queues.get(name) if look.machine else None
+    if look.machine and better is not None:
         look.add("queue-internal", setting.line, line.replace(name, better, 1), queue=name, better=better,
-                 site=look.site.name, severity="error" if look.cluster else None)  # fmt: skip
+                 site=look.machine.name, severity="error" if look.cluster else None)  # fmt: skip
     elif look.cluster is not None and look.cluster.queues:
         names = name.split(",") if look.language.several_queues else [name]
         unknown = ", ".join(queue for queue in names if queue not in look.cluster.queues)
@@ -88,9 +90,9 @@ def _group(look: ScriptLook) -> None:
     """Compare the option that names who pays with that of the machine."""
     option = look.language.group_options.get(str(look.cluster.dialect.get("group", ""))) if look.cluster else None
     group = next((setting for setting in look.settings if setting.key in look.language.group_options.values()), None)
-    if "no-group" in look.facts and look.request.account is not None:
+    if look.machine and look.has_rule("no-group-option") and look.request.account is not None:
         setting = _setting_of(look, "account")
-        look.add("no-group-option", setting.line if setting else 1, site=look.site.name if look.site else "")
+        look.add("no-group-option", setting.line if setting else 1, site=look.machine.name)
     if option is None or look.cluster is None:
         return
     if group is None:
@@ -105,15 +107,28 @@ def _group(look: ScriptLook) -> None:
 
 
 def _site(look: ScriptLook) -> None:
-    site = look.site
-    if site is None:
+    if look.machine is None:
         return
     passing = look.setting(look.language.passes_environment) if look.language.passes_environment else None
-    if "no-environment" in look.facts and passing:
-        look.add("environment-not-passed", passing.line, option=passing.written, site=site.name)
+    if look.has_rule("environment-not-passed") and passing:
+        look.add("environment-not-passed", passing.line, option=passing.written, site=look.machine.name)
     gpus = _setting_of(look, "gpus")
-    if "no-gpu-request" in look.facts and gpus:
-        look.add("gpus-given", gpus.line, site=site.name)
+    if look.has_rule("gpus-given") and gpus:
+        look.add("gpus-given", gpus.line, site=look.machine.name)
+
+
+def _types_of_others(look: ScriptLook) -> None:
+    """Find resource types of a machine with another scheduler, where this one has them not."""
+    for setting in look.settings if look.language.whole_nodes else ():
+        name = setting.key.partition(" ")[2]
+        machine = machine_with_type(name, look.language) if name else None
+        if machine is None:
+            continue
+        queue = machine.queues[name]
+        nodes = look.language.whole_nodes.format(count=setting.value)
+        better = look.line(setting.line).replace(f"{name}={setting.value}", nodes)
+        is_whole = queue.processes_per_node is None and queue.nodes != 1
+        look.add("unknown-resource", setting.line, better if is_whole else None, name=name)
 
 
 def _node(look: ScriptLook) -> None:

@@ -182,16 +182,16 @@ def read_crate(text: str) -> Crate:
         return Crate(path, source.digest(hashes), listed, files, changed)
 
 
-def read_inside(folder: GuardedFolder, name: str, limit: int = SIZE_LIMIT) -> tuple[bytes, bool]:
+def read_inside(folder: GuardedFolder, name: str) -> tuple[bytes, bool]:
     """Return (content, executable) of a regular file below a folder.
 
-    Raises OSError (also for what is refused) and ValueError when it is larger than `limit`.
+    Raises OSError (also for what is refused) and ValueError when it is larger than SIZE_LIMIT.
     """
     with folder.open(name) as stream:
         status = os.fstat(stream.fileno())
         # No more room than the file needs: for thousands of small files it costs more than the reading.
-        content = stream.read(min(limit, status.st_size + 4096) + 1)
-    if len(content) > limit:
+        content = stream.read(min(SIZE_LIMIT, status.st_size + 4096) + 1)
+    if len(content) > SIZE_LIMIT:
         raise ValueError(name)
     return content, bool(status.st_mode & stat.S_IXUSR)
 

@@ -19,6 +19,7 @@ from hackathon.jobs.environments import RECORD, PythonEnvironment, read_environm
 from hackathon.runs.environment.install_plan import BuildCommand, InstallPlan
 from hackathon.text.errors import HackathonError, RequestError, UnavailableError
 from hackathon.text.files import read_json, write_json, write_whole
+from hackathon.text.uptime import process_status
 
 LOCK = "lock.txt"
 """What was installed, as `pip freeze` says it; lies in the environment."""
@@ -138,10 +139,10 @@ def _only_builder(path: Path) -> Iterator[Path]:
 def _alive(process: object) -> bool:
     """Return whether a process runs on this host; one that has ended and that nobody has fetched does not."""
     try:
-        state = Path(f"/proc/{int(str(process))}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except (ValueError, OSError):
+        status = process_status(int(str(process)))
+    except ValueError:
         return False
-    return state[:1] != ["Z"]
+    return status is not None and not status.has_ended
 
 
 def _run_all(plan: InstallPlan, say: Callable[[str], None], marker: Path) -> None:

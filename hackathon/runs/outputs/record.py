@@ -10,8 +10,9 @@ from hackathon.runs.directory import RunDirectory, file_mode
 from hackathon.runs.markers import read_final
 from hackathon.runs.outputs.walk import MOST_FILES, MOST_SECONDS, RECORD, SOURCE, OutputFile, Outputs, walk
 from hackathon.text.files import write_json
-from hackathon.text.json_fields import finite, listed, whole
+from hackathon.text.json_fields import listed
 from hackathon.text.messages import message
+from hackathon.text.numbers import finite, integer
 from hackathon.text.units import format_size
 
 VERSION = 1
@@ -103,7 +104,7 @@ def read_record(run: RunDirectory) -> Outputs | None:
 def _output(value: Any) -> OutputFile | None:
     if not isinstance(value, dict):
         return None
-    path, size, modified = value.get("path"), whole(value.get("bytes")), finite(value.get("modified"))
+    path, size, modified = value.get("path"), integer(value.get("bytes")), finite(value.get("modified"))
     if not isinstance(path, str) or "\0" in path or size is None or size < 0:
         return None
     if any(part in ("", ".", "..") for part in path.split("/")):

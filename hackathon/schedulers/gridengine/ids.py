@@ -7,7 +7,7 @@ JOB_IDS = re.compile(r"[1-9]\d{0,9}(?:\.\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?)?\Z", 
 _RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z", re.ASCII)
 
 
-def number(job_id: str) -> str:
+def job_number(job_id: str) -> str:
     """Return the job's number without tasks."""
     return job_id.partition(".")[0]
 
@@ -31,7 +31,7 @@ def has_task(tasks: str, numbers: range | None) -> bool:
 def same(job_id: str, other: str) -> bool:
     """Return whether two ids are of one job: a job's number covers its tasks."""
     return job_id == other or (
-        number(job_id) == number(other) and "" in (job_id.partition(".")[2], other.partition(".")[2])
+        job_number(job_id) == job_number(other) and "" in (job_id.partition(".")[2], other.partition(".")[2])
     )
 
 

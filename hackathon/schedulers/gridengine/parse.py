@@ -70,7 +70,7 @@ def records_of(job_ids: list[str]) -> list[list[str]]:
 
     Each is a search through the file of all accounts, and `qacct -j 1,2` answers for 1 only.
     """
-    numbers = list(dict.fromkeys(map(ids.number, job_ids)))
+    numbers = list(dict.fromkeys(map(ids.job_number, job_ids)))
     return [["qacct", "-j", number] for number in numbers] if len(numbers) <= FEW else [["qacct", "-j", OUR_NAMES]]
 
 
@@ -81,7 +81,7 @@ def not_named(answers: list[CommandOutput], job_ids: list[str]) -> list[list[str
         return []
     numbers = {life.number for life in records.lives(named[0], several=True)}
     numbers |= {entry.number for answer in answers if answer.argv[0] == "qstat" for entry in listing.entries(answer)}
-    return records_of([job_id for job_id in job_ids if ids.number(job_id) not in numbers][:FEW])
+    return records_of([job_id for job_id in job_ids if ids.job_number(job_id) not in numbers][:FEW])
 
 
 def follow_ups(answers: list[CommandOutput], job_ids: list[str], history: str) -> list[list[str]]:
@@ -95,7 +95,7 @@ def follow_ups(answers: list[CommandOutput], job_ids: list[str], history: str) -
     if not listing.is_whole(first):
         return []
     jobs = listing.by_number(first)
-    numbers = list(dict.fromkeys(map(ids.number, job_ids)))
+    numbers = list(dict.fromkeys(map(ids.job_number, job_ids)))
     states = {number: listing.job_state(jobs[number]).state for number in numbers if number in jobs}
     waiting = [number for number, state in states.items() if state in (QUEUED, HELD)]
     ended = [number for number in numbers if number not in jobs] if history == "qacct" else []
@@ -129,7 +129,7 @@ def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> St
             why |= listing.reasons(answer)
     jobs: dict[str, JobState] = {}
     for job_id in job_ids:
-        number, tasks = ids.number(job_id), ids.tasks(job_id)
+        number, tasks = ids.job_number(job_id), ids.tasks(job_id)
         mine = [entry for entry in listed.get(number, ()) if ids.has_task(entry.tasks, tasks)]
         if mine:
             jobs[job_id] = listing.job_state(mine, why.get(number, ""))
@@ -148,7 +148,7 @@ def status(answers: list[CommandOutput], job_ids: list[str], history: str) -> St
 
 def _ended(answers: list[CommandOutput], job_id: str) -> JobState | None:
     """Return how a job ended by its record, None where there is none: a job that never ran has none either."""
-    number, tasks = ids.number(job_id), ids.tasks(job_id)
+    number, tasks = ids.job_number(job_id), ids.tasks(job_id)
     reason = ""
     for answer in answers:
         if answer.argv[-1] == number and records.lacks(answer):
@@ -207,7 +207,7 @@ def accounts(answers: list[CommandOutput], job_ids: list[str], dialect: GridEngi
             raise failed(answer)
     accounts_by_id: dict[str, JobAccounting] = {}
     for job_id in job_ids:
-        number, tasks = ids.number(job_id), ids.tasks(job_id)
+        number, tasks = ids.job_number(job_id), ids.tasks(job_id)
         for answer in answers:
             lives = [life for life in records.lives(answer, number) if ids.has_task(life.task, tasks)]
             if lives:

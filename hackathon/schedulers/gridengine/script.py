@@ -1,24 +1,29 @@
 """How Grid Engine reads a job script, for the linter and the converter: what Grid Engine 8.1.9 does with 250 scripts.
 
-Univa's and Altair's Grid Engine (TSUBAME 4, ABCI 1 and 2) know more options and forms of times: scripts that ask for
-the resource types of these machines are not judged by 8.1.9 there.
+Univa's and Altair's Grid Engine know more options and forms of times: scripts for machines with resource types, which
+have one of these, are not judged by 8.1.9 there.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hackathon.schedulers.scripts import (
     Judgement,
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
-    number,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
+
+if TYPE_CHECKING:
+    from hackathon.config.cluster import Cluster
 
 OPTIONS = table("""
 -@ 1
@@ -90,10 +95,6 @@ OPTIONS = table("""
 -when 1
 -xd 1
 """)
-_TYPES = r"(?:rt_[A-Z]\w*(?:\.\w+)?|node_[fhqo]|[fhqs]_(?:node|core|gpu)|gpu_[1h]|cpu_\d+)"
-"""Resource types of TSUBAME and ABCI: their number counts nodes, and nobody writes a parallel environment."""
-_NODE_TYPES = {"rt_F": 4, "rt_AF": 8, "f_node": 4, "node_f": 4, "h_node": 2, "node_h": 2, "q_node": 1, "node_q": 1}
-"""Type of which a job may have several → GPUs of each (TSUBAME 3 and 4, ABCI 2)."""
 _TIME = re.compile(r"\d+\Z|\d*:\d*:\d*\Z|(?i:infinity)\Z", re.ASCII)
 _NUMBER = re.compile(r"([+-]?(?:0x[0-9a-f]{1,16}|(?:\d+(?:\.\d*)?|\.\d+)(?:e\d+)?))([kKmMgGtT]?)\Z", re.ASCII)
 """What is taken for seconds, too: `10m` is ten million (`K`, `M`, `G`, `T` are powers of 1024)."""
@@ -114,12 +115,13 @@ _VALUES = {
     "-w": r"[ewnpv]",
 }
 """Option → regular expression of the values that are taken."""
-_LONGEST, _MOST = 86400, 64
-"""Seconds and nodes that TSUBAME 4 allows."""
 
 
-def read(settings: Iterable[Setting]) -> ScriptRequest:
-    """Return what a header asks for; the last of several counts, queues and variables add up."""
+def read(settings: Iterable[Setting], types: Mapping[str, int] | None = None) -> ScriptRequest:
+    """Return what a header asks for; the last of several counts, queues and variables add up.
+
+    `types`: resource type of which a job may have several nodes → GPUs of each.
+    """
     request, soft = ScriptRequest(), False
     for setting in settings:
         value, taken = setting.value, True
@@ -135,7 +137,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.account = value
             case "-l h_rt" if _seconds(value):
                 request.walltime = _seconds(value)
-            case "-pe" if (count := number(value.split()[-1] if value else "")) is not None:
+            case "-pe" if (count := digits(value.split()[-1] if value else "")) is not None:
                 request.processes = count
             case "-o" | "-e" if "$" not in value:
                 setattr(request, "output" if setting.key == "-o" else "error", value)
@@ -148,7 +150,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
             case "-t" if parts := re.fullmatch(r"(\d{1,9})-(\d{1,9})((?::\d+)?)", value):
                 first, last = sorted((int(parts[1]), int(parts[2])))
                 request.array = f"{first}-{last}{parts[3]}{request.array or ''}"
-            case "-tc" if number(value):
+            case "-tc" if digits(value):
                 request.array = f"{request.array or ''}%{value}"
             case "-hold_jid" if re.fullmatch(r"\d+(?:,\d+)*", value):
                 request.after_any = value.replace(",", ":")
@@ -163,8 +165,8 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.variables = ",".join(filter(None, (request.variables, value)))
             case "-V":
                 request.inherit = True
-            case _ if setting.key[3:] in _NODE_TYPES:
-                request.nodes, request.gpus = number(value) or 1, _NODE_TYPES[setting.key[3:]]
+            case _ if types and setting.key[3:] in types:
+                request.nodes, request.gpus = digits(value) or 1, types[setting.key[3:]]
             case _:
                 taken = False
         if taken:
@@ -173,7 +175,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def _seconds(value: str) -> int | None:
-    return number(value) or clock(value)
+    return digits(value) or clock(value)
 
 
 def _odd_seconds(value: str) -> str | None:
@@ -232,15 +234,16 @@ def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[s
     return [str(line) for line in lines if line], lost
 
 
-def judge(settings: list[Setting]) -> Iterator[Judgement]:
-    """Yield what Grid Engine refuses, and what means something else than it seems to."""
-    types = [setting for setting in settings if re.fullmatch(f"-l {_TYPES}", setting.key)]
-    by_key = {setting.key: setting for setting in settings}
+def judge(settings: list[Setting], newer: bool = False) -> Iterator[Judgement]:
+    """Yield what Grid Engine refuses, and what means something else than it seems to.
+
+    `newer`: it is a relative of 8.1.9 that takes more forms of times.
+    """
     for option in settings:
         value = option.value
         bad, better = False, None
         match option.key:
-            case "-l h_rt" | "-l s_rt" if not (_TIME.match(value) or (types and re.fullmatch(r"[\d:]+", value))):
+            case "-l h_rt" | "-l s_rt" if not (_TIME.match(value) or (newer and re.fullmatch(r"[\d:]+", value))):
                 turned = re.fullmatch(r"(\d{1,9})\s*([dhms])\w*", value)
                 units = {"d": 86400, "h": 3600, "m": 60, "s": 1}
                 better = (value, format_walltime(int(turned[1]) * units[turned[2]])) if turned else None
@@ -264,19 +267,41 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                               turned_time if option.key in ("-l walltime", "-l elapstim_req") else None)  # fmt: skip
         if bad:
             yield Judgement("bad-value", option.line, {"option": option.key, "value": value}, better)
-    four = by_key.get("-l node_f")
-    if four and (number(four.value) or 0) > _MOST:
-        yield Judgement(
-            "site-limit", four.line, {"what": f"node_f={four.value}", "limit": f"node_f={_MOST}", "site": "TSUBAME 4"}
-        )
-    if any(re.fullmatch(r"-l (?:node_[fhqo]|gpu_[1h]|cpu_\d+)", key) for key in by_key):
-        limit = by_key.get("-l h_rt")
-        if limit is None:
-            yield Judgement("walltime-needed", types[0].line, {"site": "TSUBAME 4"})
-        elif limit.value.count(":") < 3 and (_seconds(limit.value) or 0) > _LONGEST:
-            yield Judgement(
-                "site-limit", limit.line, {"what": f"h_rt={limit.value}", "limit": "h_rt=24:00:00", "site": "TSUBAME 4"}
-            )
+
+
+def _of_machine(language: ScriptLanguage, machine: "Cluster") -> ScriptLanguage:
+    """Return the language of a machine whose queues are resource types: their number is that of nodes."""
+    if machine.dialect.get("queue") != "resource":
+        return language
+    gpus = machine.node.gpus if isinstance(machine.node.gpus, int) else 0
+    types = {name: queue.processes_per_node or gpus for name, queue in machine.queues.items() if queue.nodes != 1}
+    return replace(
+        language,
+        read=functools.partial(read, types=types),
+        judge=functools.partial(_judge_types, machine=machine),
+    )
+
+
+def _judge_types(settings: list[Setting], machine: "Cluster") -> Iterator[Judgement]:
+    """Yield what such a machine refuses: what is over the limits of a type, and a job without a time limit."""
+    yield from judge(settings, newer=True)
+    times = [setting for setting in settings if setting.key == "-l h_rt"]
+    for option in settings:
+        name, count = option.key[3:], digits(option.value)
+        queue = machine.queues.get(name) if option.key.startswith("-l ") else None
+        if queue is None:
+            continue
+        site = {"site": machine.name}
+        if queue.nodes and (count or 0) > queue.nodes:
+            limit = f"{name}={queue.nodes}"
+            yield Judgement("site-limit", option.line, {"what": f"{name}={count}", "limit": limit, **site})
+        if not times and "walltime-needed" in machine.scripts.rules:
+            yield Judgement("walltime-needed", option.line, site)
+        longest = queue.longest(count or 1)
+        for time in times:
+            if longest and (_seconds(time.value) or 0) > longest:
+                limit = f"h_rt={format_walltime(longest)}"
+                yield Judgement("site-limit", time.line, {"what": f"h_rt={time.value}", "limit": limit, **site})
 
 
 LANGUAGE = ScriptLanguage(
@@ -315,11 +340,5 @@ LANGUAGE = ScriptLanguage(
         last_wins=r"-(?:N|o|pe|l .*)",
     ),
     plugin_options=r"-(?!(?:help|display|inherit|nostdin|version|cwd.*|depend)\Z)[a-z]{4,}\Z",
-    sites=(
-        ScriptSite("TSUBAME 4", {"-l": r"node_[fhqo]|gpu_[1h]|cpu_\d+"}, r"tsubame4.*", frozenset({"no-environment"}),
-                   scratch="$T4TMPDIR"),
-        ScriptSite("TSUBAME 3", {"-l": r"[fhqs]_(?:node|core|gpu)"}, r"tsubame3.*",
-                   frozenset({"modules-init", "no-environment"})),
-        ScriptSite("ABCI", {"-l": r"rt_[A-Z]\w*(?:\.\w+)?"}, r"abci[12].*", frozenset({"modules-init"})),
-    ),
-)  # fmt: skip
+    of_machine=_of_machine,
+)

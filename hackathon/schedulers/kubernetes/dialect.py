@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from hackathon.config.fields import STRICT, Count, Natural
+from hackathon.config.fields import Count, Natural
 from hackathon.schedulers.dialect import Dialect, Header
 from hackathon.text.errors import RequestError
 
@@ -27,7 +27,6 @@ PATH = r"/[^:\0-\x1f\x7f]{0,4000}"
 class Volume:
     """Where the runs lie: the same folder on the machine of the commands and in every pod."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     path: str
     """The folder, e.g. `/work`: the volume is mounted there in the pods, and must be there where `hackathon` runs."""
     claim: str | None = None
@@ -40,7 +39,6 @@ class Volume:
 class Toleration:
     """A taint of nodes that the pods put up with."""
 
-    __pydantic_config__: ClassVar[Any] = STRICT
     key: str | None = None
     """The taint's key, e.g. `nvidia.com/gpu`; none for every taint."""
     operator: Literal["Exists", "Equal"] = "Exists"

@@ -29,8 +29,9 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.kubernetes.manifest import JOB, job_id
 from hackathon.schedulers.machine import QueueInfo
-from hackathon.schedulers.words import command, printable, words
-from hackathon.text.json_fields import listed, mapping_of, text_of, whole
+from hackathon.schedulers.words import command, garbage, printable, words
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import digits, integer
 
 NEVER_STARTS = frozenset({
     "ImagePullBackOff", "ErrImagePull", "ErrImageNeverPull", "InvalidImageName", "RegistryUnavailable",
@@ -80,10 +81,6 @@ def _without_log(answer: CommandOutput) -> CommandOutput:
     return replace(answer, stderr="\n".join(lines)) if lines else answer
 
 
-def _garbage(answer: CommandOutput) -> SchedulerError:
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
-
-
 # ---- a submission
 
 
@@ -104,7 +101,7 @@ def submitted_id(answer: CommandOutput) -> str:
     if "Job" in objects_by_kind and (answer.exit_code == 0 or existed):
         return job_id(*objects_by_kind["Job"])
     if answer.exit_code == 0:
-        raise _garbage(answer)
+        raise garbage(answer)
     error = failure(answer, "refused")
     error.no_job = bool(
         "Job" not in objects_by_kind and _REFUSED.search(answer.stderr) and not _AWAY.search(answer.stderr)
@@ -130,7 +127,7 @@ def objects(answer: CommandOutput) -> list[dict[str, Any]]:
         content = None
     items = mapping_of(content).get("items")
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise _garbage(answer)
+        raise garbage(answer)
     return items
 
 
@@ -212,7 +209,7 @@ def state_of(job: dict[str, Any] | None, pods: list[dict[str, Any]] | None) -> J
     if spec.get("suspend") is True:
         why = text_of(true.get("Suspended", {}).get("message"))
         return JobState(HELD, "Suspended", reason=printable(why), **facts)
-    return _open(ranked, whole(spec.get("completions")) or 1, facts)
+    return _open(ranked, integer(spec.get("completions")) or 1, facts)
 
 
 def _open(pods: list[dict[str, Any]], completions: int, facts: dict[str, Any]) -> JobState:
@@ -238,7 +235,7 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
     """Return why a Job failed: its own reason, else that of a pod."""
     reason = text_of(condition.get("reason"))
     ends = [end for pod in pods if (end := _terminated(pod))]
-    bad = [end for end in ends if whole(end.get("exitCode")) not in (0, None)]
+    bad = [end for end in ends if integer(end.get("exitCode")) not in (0, None)]
     finished = max((moment for end in ends if (moment := _moment(end.get("finishedAt")))), default=None)
     facts |= {"end": finished or _moment(condition.get("lastTransitionTime")), "started": _started(pods)}
     pods_by_reason = {text_of(mapping_of(pod.get("status")).get("reason")): pod for pod in pods}
@@ -260,7 +257,7 @@ def _failed(condition: dict[str, Any], pods: list[dict[str, Any]], facts: dict[s
     # with 143 it was told to end: kubelets have called that OOMKilled, too (kubernetes/kubernetes#140716)
     if any(end.get("reason") == "OOMKilled" and end.get("exitCode") != 143 for end in bad):
         return JobState(OUT_OF_MEMORY, "OOMKilled", exit_code=137, signal=9, **facts)
-    code = whole(bad[0].get("exitCode")) if bad else None
+    code = integer(bad[0].get("exitCode")) if bad else None
     signal = code - 128 if code is not None and 128 < code < 193 else None
     return JobState(FAILED, reason or "Failed", reason=message, exit_code=code, signal=signal, **facts)
 
@@ -277,7 +274,8 @@ def _index(pod: dict[str, Any]) -> int:
     meta = _meta(pod)
     key = "batch.kubernetes.io/job-completion-index"
     text = mapping_of(meta.get("annotations")).get(key) or mapping_of(meta.get("labels")).get(key)
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 9 else 10**9
+    number = digits(text, 8) if isinstance(text, str) else None
+    return 10**9 if number is None else number
 
 
 def _containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -354,8 +352,8 @@ def queues(answer: CommandOutput, namespace: str) -> list[QueueInfo]:
     infos = []
     for item in items:
         now = mapping_of(item.get("status"))
-        running = whole(now.get("admittedWorkloads", now.get("running")))
-        queued = whole(now.get("pendingWorkloads", now.get("pending")))
+        running = integer(now.get("admittedWorkloads", now.get("running")))
+        queued = integer(now.get("pendingWorkloads", now.get("pending")))
         closed = now.get("state") not in (None, "Open")  # Volcano's word
         infos.append(QueueInfo(text_of(_meta(item).get("name")), enabled=not closed, running=running, queued=queued))
     return infos

@@ -19,7 +19,7 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.local.dialect import LocalDialect
 from hackathon.schedulers.machine import QueueInfo
-from hackathon.schedulers.words import command, words
+from hackathon.schedulers.words import command, garbage, words
 from hackathon.text.messages import lookup, message
 
 STATES = frozenset(
@@ -69,7 +69,7 @@ class Local(Scheduler):
             if job_id in jobs:
                 state = _job(jobs[job_id])
                 if state is None:
-                    raise _garbage(answers[0])
+                    raise garbage(answers[0])
                 states[job_id] = state
         return StatusAnswer(states)
 
@@ -126,17 +126,13 @@ def _value(answer: CommandOutput, key: str, kind: type) -> Any:
         if answer.exit_code:
             details = {"command": command(answer), "code": answer.exit_code, "words": words(answer)}
             raise SchedulerError("schedulers.failed", transient=answer.exit_code == 3, **details)
-        raise _garbage(answer)
+        raise garbage(answer)
     identifier, values = value.get("error"), value.get("values")
     if isinstance(identifier, str) and isinstance(values, dict) and lookup(identifier):
         raise SchedulerError(identifier, transient=answer.exit_code == 3, **values)
     if answer.exit_code or not isinstance(value.get(key), kind):
-        raise _garbage(answer)
+        raise garbage(answer)
     return value[key]
-
-
-def _garbage(answer: CommandOutput) -> SchedulerError:
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
 
 
 def _job(value: Any) -> JobState | None:

@@ -5,6 +5,8 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 
+from hackathon.text.uptime import process_status
+
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -23,8 +25,8 @@ def die_with_parent(parent: int) -> None:
 
 def identity(pid: int) -> str | None:
     """Return `pid-start time`, which no later process has again before the machine restarts; None for a dead one."""
-    fields = _stat(str(pid))
-    return f"{pid}-{fields[19]}" if fields and fields[0] not in "ZX" else None
+    status = process_status(pid)
+    return f"{pid}-{status.born}" if status and not status.has_ended else None
 
 
 def descendants(root: int, spared: Callable[[int], bool]) -> list[int]:
@@ -32,10 +34,10 @@ def descendants(root: int, spared: Callable[[int], bool]) -> list[int]:
     children: dict[int, list[int]] = {}
     living = set()
     for name in _numbers():
-        fields = _stat(name)
-        if fields:
-            children.setdefault(int(fields[1]), []).append(int(name))
-            if fields[0] not in "ZX":
+        status = process_status(name)
+        if status:
+            children.setdefault(status.parent, []).append(int(name))
+            if not status.has_ended:
                 living.add(int(name))
     pids, waiting = [], list(children.get(root, ()))
     while waiting:
@@ -81,12 +83,3 @@ def send(pids: Iterable[int], *numbers: int) -> set[int]:
 
 def _numbers() -> list[str]:
     return [name for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208
-
-
-def _stat(name: str) -> list[str] | None:
-    """Return the fields of /proc/PID/stat from the third (state) on; the second may contain spaces and brackets."""
-    try:
-        with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123
-            return stream.read().rpartition(b")")[2].decode().split() or None
-    except OSError:
-        return None

@@ -26,7 +26,8 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.nqsv import text
-from hackathon.schedulers.words import clock_moment, command, printable, words
+from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
+from hackathon.text.numbers import digits
 
 LETTERS = {
     "ARV": QUEUED,  # arriving
@@ -84,7 +85,7 @@ def submitted_id(answer: CommandOutput) -> str:
             return match[1]
     if answer.exit_code:
         raise failed(answer, otherwise="refused")
-    raise _garbage(answer)
+    raise garbage(answer)
 
 
 def was_told(answer: CommandOutput) -> bool:
@@ -113,10 +114,6 @@ def failed(answer: CommandOutput, otherwise: str = "failed") -> SchedulerError:
     )
 
 
-def _garbage(answer: CommandOutput) -> SchedulerError:
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
-
-
 # ---- states
 
 
@@ -139,7 +136,7 @@ def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
         raise failed(answers[0])
     blocks, missing = _told(answers)
     if not blocks and not missing:
-        raise _garbage(answers[0])
+        raise garbage(answers[0])
     jobs = {}
     for job_id in ids:
         block = next((block for name, block in blocks.items() if text.same(job_id, name)), None)
@@ -282,12 +279,12 @@ def found_ids(answers: list[CommandOutput], name: str | None = None) -> list[str
     rows = text.table(answers[0].stdout)
     blocks = text.blocks(answers[-1].stdout)
     if rows is None or answers[-1].stdout[-1:] not in ("", "\n"):
-        raise _garbage(answers[0] if rows is None else answers[-1])
+        raise garbage(answers[0] if rows is None else answers[-1])
     if any("Request Name" not in block.values for block in blocks):
-        raise _garbage(answers[-1])
+        raise garbage(answers[-1])
     block_ids = [block.job_id for block in blocks]
     if any(not any(block_id.startswith(row.job_id) for block_id in block_ids) for row in rows):
-        raise _garbage(answers[-1])
+        raise garbage(answers[-1])
     named = [block.job_id for block in blocks if name in (None, block.values["Request Name"])]
     return sorted(named, key=lambda job_id: int(re.split(r"\D", job_id)[0]))
 
@@ -308,13 +305,13 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
         elif heading and len(parts) == len(heading) and parts[0][0].isalnum():
             infos.append(_queue(dict(zip(heading, parts, strict=True)), kind))
     if not infos:
-        raise _garbage(answer)
+        raise garbage(answer)
     return infos
 
 
 def _queue(row: dict[str, str], kind: str) -> QueueInfo:
     def count(column: str) -> int | None:
-        return int(row[column]) if row.get(column, "").isdigit() else None
+        return digits(row.get(column, ""))
 
     return QueueInfo(
         row["QueueName"],

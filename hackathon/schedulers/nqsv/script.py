@@ -11,12 +11,11 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
-    number,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
@@ -66,14 +65,14 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.queue = value
             case "-A" | "--group":
                 request.account = value
-            case "-b" if number(value) is not None:
-                request.nodes = number(value)
-            case "-l elapstim_req" if number(value) or clock(value):
-                request.walltime = number(value) or clock(value)
-            case "-l cpunum_job" if number(value) is not None:
-                request.cores = number(value)
-            case "-l gpunum_job" if number(value) is not None:
-                request.gpus = number(value)
+            case "-b" if digits(value) is not None:
+                request.nodes = digits(value)
+            case "-l elapstim_req" if digits(value) or clock(value):
+                request.walltime = digits(value) or clock(value)
+            case "-l cpunum_job" if digits(value) is not None:
+                request.cores = digits(value)
+            case "-l gpunum_job" if digits(value) is not None:
+                request.gpus = digits(value)
             case "-o" | "-e" if "$" not in value and "%" not in value:
                 setattr(request, "output" if setting.key == "-o" else "error", value)
             case "-j" if value in ("o", "e"):
@@ -143,7 +142,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
             better = (
                 (f"walltime={setting.value}", f"elapstim_req={setting.value}") if setting.key == "-l walltime" else None
             )
-            if setting.key == "-l select" and number(setting.value.split(":")[0]):
+            if setting.key == "-l select" and digits(setting.value.split(":")[0]):
                 better = f"-l select={setting.value}", f"-b {setting.value.split(':')[0]}"
             yield Judgement("unknown-resource", setting.line, {"name": setting.key[3:]}, better)
         elif setting.key == "-j" and setting.value in ("oe", "eo"):
@@ -168,11 +167,6 @@ LANGUAGE = ScriptLanguage(
     colon_id="PBS_JOBID",
     reading=Reading(),
     commands={r"srun\b": "no-such-launcher"},
-    sites=(
-        ScriptSite("Pegasus", {"-q": r"gen_[SML]"}, r"pegasus.*", frozenset({"no-internet"}),
-                   mpi_options="$NQSV_MPIOPTS"),
-        ScriptSite("SQUID", {"-q": r"SQUID\S*|DBG\S*|INTC"}, r"squid.*", mpi_options="$NQSV_MPIOPTS"),
-    ),
     signs=r"elapstim_req|gpunum_job|cpunum_job|--group\b|--venode\b|-T\s*(?:openmpi|intmpi|necmpi|distrib)\b|-b\s*\d"
           r"|-j\s*[oe]\s*$|-v\s*NQS",
 )  # fmt: skip

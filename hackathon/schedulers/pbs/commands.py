@@ -25,14 +25,6 @@ ADVICE = {
     "node_command": "mpirun --map-by ppr:1:node",
 }
 """What a person types, see base.ADVICE_COMMANDS."""
-OF_A_SITE = {
-    "status_command": "qstat -H -f {job}",
-    "usage_command": 'qstat -H -f {job} | grep -E "resources_used|Resource_List|Exit_status|comment"',
-    "limits_command": "qstat --rsc",
-    "own_jobs_command": "qstat",
-    "server_command": "qstat",
-}
-"""The same where a site has its own qstat (`dialect.history: H`)."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class Pbs(Scheduler):
     """PBS as pure functions; what differs between sites stands in the script's header."""
 
     name: ClassVar[str] = "pbs"
-    advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({}, {"history": history.H})
+    advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({}, {"history": "H"})
     dialect: PbsDialect = field(default_factory=PbsDialect)
     # `name.o123`, and `123.server.OU` on the node
     output_names: ClassVar[tuple[re.Pattern[str], ...]] = (
@@ -82,7 +74,7 @@ class Pbs(Scheduler):
         return int(match[1]) or None if match else None
 
     def parse_status(self, answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
-        return history.status(answers, ids, self.dialect.history)
+        return history.status(answers, ids)
 
     def same_job(self, job_id: str, other: str) -> bool:
         """Return whether two ids differ at most in the server's host, which may be left out."""
@@ -93,7 +85,7 @@ class Pbs(Scheduler):
         return history.bill(ids, self.dialect.history)
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
-        return history.accounts(answers, ids, self.dialect.history)
+        return history.accounts(answers, ids)
 
     def cancel_argv(self, job_id: str) -> list[str]:
         """Return `qdel` with one id: several in one call have crashed a server. An id begins with a digit."""
@@ -103,29 +95,22 @@ class Pbs(Scheduler):
         return parse.was_told(answer)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return `qselect` with history, and without for servers that keep none; or a site's tables, names uncut."""
-        if self.dialect.history == history.H:
-            return [["qstat", "-ll"], ["qstat", "-H", "-ll"]]
+        """Return `qselect` with history, and without for servers that keep none."""
         past = [["qselect", "-x", "-N", name]] if self.dialect.history == history.X else []
         return [*past, ["qselect", "-N", name]]
 
     def parse_find(self, answers: list[CommandOutput]) -> list[str]:
         return parse.found_ids(answers)
 
-    def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
-        """Return the ids; a site's tables list all jobs, and the name is looked for in them."""
-        return history.found(answers, name) if self.dialect.history == history.H else self.parse_find(answers)
-
     def queues_argv(self) -> list[str]:
-        """Return `qstat -Q -f`, whose short form cuts names to 15 letters, or a site's list."""
-        return ["qstat", "--rsc"] if self.dialect.history == history.H else ["qstat", "-Q", "-f"]
+        """Return `qstat -Q -f`, whose short form cuts names to 15 letters."""
+        return ["qstat", "-Q", "-f"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return machine.queues(answer)
 
     def nodes_argv(self) -> list[list[str]]:
-        """Return `pbsnodes -a`; a site with its own qstat is not known to have it for users."""
-        return [] if self.dialect.history == history.H else [["pbsnodes", "-a", "-F", "json"]]
+        return [["pbsnodes", "-a", "-F", "json"]]
 
     def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
         return machine.nodes(answers[0])
@@ -135,8 +120,7 @@ class Pbs(Scheduler):
         return Shell(["qsub", "-I", *(word for word in options if word not in ("-j", "oe"))], reads_rcfile=False)
 
     def advice_commands(self) -> Mapping[str, str]:
-        """Return commands of PBS; those of a site's own qstat for the rest."""
-        return {**ADVICE, **(OF_A_SITE if self.dialect.history == history.H else {})}
+        return ADVICE
 
     def supports_after(self, condition: str) -> bool:
         """`-W depend=afterok:` and `afterany:`."""

@@ -6,7 +6,9 @@ connection. So few jobs are asked for by id, and many by the list of what is in 
 few are again asked for by id, and many by the list with history.
 """
 
-from hackathon.schedulers.accounting import JobAccounting
+from collections.abc import Callable
+
+from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.base import (
     FINISHED,
     NO_ANSWER,
@@ -16,23 +18,21 @@ from hackathon.schedulers.base import (
     SchedulerError,
     StatusAnswer,
 )
-from hackathon.schedulers.pbs import parse, site, text
-from hackathon.schedulers.pbs.bill import account
-from hackathon.schedulers.words import words
+from hackathon.schedulers.pbs import parse, text
+from hackathon.schedulers.words import clock_moment, garbage, words
+from hackathon.text.numbers import digits
 
 FEW = 8
 """Ids that are asked for one by one."""
 FALL_BACK = 40
 """The same, where the list with history is too long to be read."""
 
-X, H, NONE = "x", "H", "none"
-"""Values of `PbsDialect.history`."""
+X = "x"
+"""The value of `PbsDialect.history` of servers that keep one."""
 
 
 def questions(ids: list[str], history: str) -> list[list[str]]:
     """Return the first questions for the states of jobs."""
-    if history == H:
-        return [["qstat"]] if len(ids) > FEW else [["qstat", "-f", job_id] for job_id in ids]
     if len(ids) > FEW:
         return [["qstat", *_arrays(ids), "-f", "-w"]]
     return [["qstat", *(["-x"] if history == X else []), *_arrays(ids), "-f", "-w", *ids]]
@@ -40,22 +40,18 @@ def questions(ids: list[str], history: str) -> list[list[str]]:
 
 def bill(ids: list[str], history: str) -> list[list[str]]:
     """Return the first questions for what jobs used: most of them have ended."""
-    if history == H:
-        return [["qstat", "-H", "-f", job_id] for job_id in ids]
     past = ["-x"] if history == X else []
     return [["qstat", *past, *_arrays(ids), "-f", "-w", *(ids if len(ids) <= FEW else ())]]
 
 
 def follow_ups(answers: list[CommandOutput], ids: list[str], history: str) -> list[list[str]]:
     """Return the questions that the first answers make necessary."""
-    if history == H:
-        return _of_the_site(answers, ids)
     first = answers[0]
     past = ["-x"] if history == X else []
     named = [] if _is_list(first) else ids
     if parse.says_no_history(first):
         return [["qstat", *_arrays(ids), "-f", *named]]
-    if first.exit_code == parse.USAGE and not parse.other_qstat(first, history):
+    if first.exit_code == parse.USAGE and not parse.of_a_site(first):
         return [["qstat", *past, *_arrays(ids), "-f", *named]]  # before version 18 there is no -w
     if not _is_list(first) or "-x" in first.argv or first.exit_code or not past:
         return []
@@ -74,88 +70,62 @@ def fall_back(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
     return [["qstat", "-x", *_arrays(missing), "-f", "-w", *missing]]
 
 
-def _of_the_site(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-    if answers[0].argv == ("qstat",):
-        table = site.table(answers[0])
-        if table is None:
-            return []
-        active = {parse.number(row.job_id) for row in table[0] if row.word in site.ACTIVE}
-        missing = [job_id for job_id in ids if parse.number(job_id) not in active]
-        # the table may not show the jobs of others: nothing follows from it alone
-        again = [["qstat", "-f", job_id] for job_id in missing] if len(missing) <= FEW else []
-        return [*again, *(["qstat", "-H", "-f", job_id] for job_id in missing)]
-    other = [] if "-H" in answers[0].argv else ["-H"]
-    return [["qstat", *other, "-f", answer.argv[-1]] for answer in answers if _says_none(answer)]
+def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
+    """Return the jobs that PBS showed; absent are those that it calls unknown or that a list of all jobs lacks.
+
+    Raises SchedulerError when nothing in the answers is about the ids.
+    """
+    finished = {name for answer in answers for name in parse.HAS_FINISHED.findall(answer.stderr)}
+
+    def ended(job_id: str) -> JobState | None:
+        if not any(parse.same(job_id, other) for other in finished):
+            return None
+        return JobState(FINISHED, "", reason=words(answers[-1]))
+
+    return states(answers, ids, ended, _server_lacks, parse.of_a_site)
 
 
-def status(answers: list[CommandOutput], ids: list[str], history: str) -> StatusAnswer:
-    """Return the jobs that the server showed; absent are only those that it does not know.
+def states(
+    answers: list[CommandOutput],
+    ids: list[str],
+    without_block: Callable[[str], JobState | None],
+    lacks: Callable[[list[CommandOutput], str], bool],
+    other_qstat: Callable[[CommandOutput], str],
+) -> StatusAnswer:
+    """Return the jobs that have a block, or of which `without_block` tells a state; absent are those of `lacks`.
 
-    A job is absent when the server calls it unknown, when a whole list of all jobs lacks it, or when a site's qstat has
-    it neither among the active nor among the ended ones. Every other id without a block is UNKNOWN (torn or partial
-    answer). Raises SchedulerError when nothing in the answers is about the ids.
+    Every other id is UNKNOWN (torn or partial answer). Raises SchedulerError when nothing is about the ids.
     """
     blocks = _blocks(answers)
-    rows = site.table(answers[0]) if history == H and answers[0].argv == ("qstat",) else None
-    words_of = {parse.number(row.job_id): row for row in rows[0]} if rows else {}
-    finished = {name for answer in answers for name in parse.HAS_FINISHED.findall(answer.stderr)}
     jobs: dict[str, JobState] = {}
     silent = []
     for job_id in ids:
-        mine = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
-        row = words_of.get(parse.number(job_id))
-        if mine:
-            jobs[job_id] = parse.job_state(mine)
-        elif row is not None and row.word in site.ACTIVE and "[" not in job_id:
-            jobs[job_id] = JobState(site.ACTIVE[row.word], row.word, started=row.word == "RUNNING" or None)
-        elif history != H and any(parse.same(job_id, other) for other in finished):
-            jobs[job_id] = JobState(FINISHED, "", reason=words(answers[-1]))
-        elif not (_site_lacks if history == H else _server_lacks)(answers, job_id):
+        own = [block for block in blocks.get(parse.job_number(job_id), ()) if parse.same(job_id, block.name)]
+        state = parse.job_state(own) if own else without_block(job_id)
+        if state is not None:
+            jobs[job_id] = state
+        elif not lacks(answers, job_id):
             silent.append(job_id)
     if silent and len(silent) == len(ids):
-        raise _nothing_said(answers, history)
+        raise nothing_said(answers, other_qstat)
     for job_id in silent:
         jobs[job_id] = JobState(UNKNOWN, "", reason=words(answers[-1]) if answers[-1].stderr.strip() else "")
     return StatusAnswer(jobs)
 
 
-def accounts(answers: list[CommandOutput], ids: list[str], history: str) -> dict[str, JobAccounting]:
+def accounts(
+    answers: list[CommandOutput], ids: list[str], other_qstat: Callable[[CommandOutput], str] = parse.of_a_site
+) -> dict[str, JobAccounting]:
     """Return what the server says that each job used: of a job that was run again only its last life."""
     blocks = _blocks(answers)
-    if not blocks and not any(_says_none(answer) for answer in answers) and not _keeps_none(answers):
-        raise _nothing_said(answers, history)
+    if not blocks and not any(says_none(answer) for answer in answers) and not _keeps_none(answers):
+        raise nothing_said(answers, other_qstat)
     accounts_by_id: dict[str, JobAccounting] = {}
     for job_id in ids:
-        mine = [block for block in blocks.get(parse.number(job_id), ()) if parse.same(job_id, block.name)]
+        mine = [block for block in blocks.get(parse.job_number(job_id), ()) if parse.same(job_id, block.name)]
         if mine:
             accounts_by_id[job_id] = account(mine)
     return accounts_by_id
-
-
-def found(answers: list[CommandOutput], name: str) -> list[str]:
-    """Return the ids of the jobs of a name in the tables with `-ll`, in the order of their numbers.
-
-    Raises SchedulerError where it would not be certain that there is none: a line that is no job, a name that is cut
-    off and may be this one, a list of ended jobs that is full.
-    """
-    ids: dict[str, int] = {}
-    doubt = ""
-    for answer in answers:
-        table = site.table(answer)
-        if table is None:
-            raise _nothing_said([answer], H)
-        rows, complete = table
-        ids |= {row.job_id: int(parse.number(row.job_id)) for row in rows if row.name == name}
-        cut = [
-            row.name
-            for row in rows
-            if len(row.name) == site.CUT_NAME and row.name != name and name.startswith(row.name)
-        ]
-        if not complete or cut or ("-H" in answer.argv and len(rows) >= site.MOST_ENDED):
-            doubt = words(answer)
-    if doubt and not ids:
-        raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=doubt)
-    return sorted(ids, key=ids.__getitem__)
 
 
 def _arrays(ids: list[str]) -> list[str]:
@@ -170,7 +140,7 @@ def _is_list(answer: CommandOutput) -> bool:
 def _blocks(answers: list[CommandOutput]) -> dict[str, list[text.PrintedBlock]]:
     """Return number → the blocks of a job and its subjobs, each once: what a later answer says counts."""
     named = {
-        (parse.number(block.name), block.name): block
+        (parse.job_number(block.name), block.name): block
         for answer in answers
         for block in text.blocks(answer.stdout, "Job Id:")
     }
@@ -185,12 +155,13 @@ def _not_shown(answers: list[CommandOutput], ids: list[str]) -> list[str]:
     return [
         job_id
         for job_id in ids
-        if not any(parse.same(job_id, block.name) for block in blocks.get(parse.number(job_id), ()))
+        if not any(parse.same(job_id, block.name) for block in blocks.get(parse.job_number(job_id), ()))
     ]
 
 
-def _says_none(answer: CommandOutput) -> bool:
-    return site.says_none(answer) or bool(parse.unknown_ids(answer))
+def says_none(answer: CommandOutput) -> bool:
+    """Return whether the answer is that there is no such job."""
+    return parse.no_job_found(answer) or bool(parse.unknown_ids(answer))
 
 
 def _keeps_none(answers: list[CommandOutput]) -> bool:
@@ -213,15 +184,51 @@ def _server_lacks(answers: list[CommandOutput], job_id: str) -> bool:
     return False
 
 
-def _site_lacks(answers: list[CommandOutput], job_id: str) -> bool:
-    """Return whether a site's qstat has a job neither among the active nor among the ended ones."""
-    about = [answer for answer in answers if answer.argv[-1:] == (job_id,)]
-    return {"-H" in answer.argv for answer in about if _says_none(answer)} == {True, False}
-
-
-def _nothing_said(answers: list[CommandOutput], history: str) -> SchedulerError:
+def nothing_said(answers: list[CommandOutput], other_qstat: Callable[[CommandOutput], str]) -> SchedulerError:
     """Return the error of answers that say nothing about the jobs: that of the last that failed."""
     for answer in reversed(answers):
-        if answer.exit_code or parse.other_qstat(answer, history):
-            return parse.failed(answer, history=history)
-    return SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answers[-1]))
+        if answer.exit_code or other_qstat(answer):
+            return parse.failed(answer, other_qstat=other_qstat)
+    return garbage(answers[-1])
+
+
+# ---- what jobs used, as a real OpenPBS 23.06 printed it
+
+ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
+
+
+def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
+    """Return the account of one id from its block, or from those of an array's subjobs (the parent used nothing)."""
+    elements = [block for block in blocks if "[]" not in block.name] or blocks
+    charges = [_charge(block.attributes) for block in elements]
+    complete = all(
+        _lives(block.attributes) == (charge is not None) for block, charge in zip(elements, charges, strict=True)
+    )
+    return JobAccounting(tuple(charge for charge in charges if charge is not None), whole=complete)
+
+
+def _lives(attributes: dict[str, str]) -> int:
+    """Return how often the job was begun (`run_count`, that of a waiting job too)."""
+    began = "stime" in attributes and attributes.get("job_state", "") not in WAITING
+    return digits(attributes.get("run_count", "")) or int(began)
+
+
+def _charge(attributes: dict[str, str]) -> Charge | None:
+    """Return the last life; `resources_used.walltime` has no time of suspension in it.
+
+    `obittime` is written when the job's end reached the server, `mtime` where an older server has none.
+    """
+    start = clock_moment(attributes.get("stime", ""))
+    letter = attributes.get("job_state", "")
+    if start is None or letter in WAITING:
+        return None
+    nodes = digits(attributes.get("Resource_List.nodect", "")) or 1
+    if nodes > MOST_NODES:
+        return None
+    ended = letter in ENDED
+    end = clock_moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
+    # of a job that runs it is only brought up to date now and then
+    seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
+    gpus = digits(attributes.get("Resource_List.ngpus", ""))
+    name, owner = attributes.get("Job_Name", ""), attributes.get("Job_Owner", "").partition("@")[0]
+    return Charge(start, end, None if seconds is None else float(seconds), nodes, gpus, name, owner)

@@ -1,14 +1,15 @@
-"""What `qstat -Q -f`, `pbsnodes -a -F json` and a site's own `qstat --rsc` say of queues and nodes."""
+"""What `qstat -Q -f` and `pbsnodes -a -F json` say of queues and nodes."""
 
 import json
 import re
 from typing import Any
 
-from hackathon.schedulers.base import CommandOutput, SchedulerError
+from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
-from hackathon.schedulers.pbs import site, text
+from hackathon.schedulers.pbs import text
 from hackathon.schedulers.pbs.parse import failed
-from hackathon.schedulers.words import grouped, printable, words
+from hackathon.schedulers.words import garbage, grouped, printable
+from hackathon.text.numbers import digits
 
 _SIZE = re.compile(r"(\d{1,15})([kmgtp]?)(b|w)?\Z", re.IGNORECASE | re.ASCII)
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
@@ -16,15 +17,11 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
     """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
-    of_the_site = "--rsc" in answer.argv
     if answer.exit_code:
-        raise failed(answer, history="H" if of_the_site else "x")
-    if of_the_site:
-        infos = site.queues(answer.stdout)
-    else:
-        infos = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
+        raise failed(answer)
+    infos = [_queue(block.name, block.attributes) for block in text.blocks(answer.stdout, "Queue:")]
     if not infos:
-        raise SchedulerError("schedulers.garbage", transient=True, command="qstat", words=words(answer))
+        raise garbage(answer)
     return infos
 
 
@@ -35,12 +32,12 @@ def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
     return QueueInfo(
         name,
         enabled=enabled,
-        nodes=text.number(attributes.get("resources_max.nodect", "")),
+        nodes=digits(attributes.get("resources_max.nodect", "")),
         walltime=text.seconds(attributes.get("resources_max.walltime", "")),
-        running=text.number(counts.get("Running", "")),
-        queued=text.number(counts.get("Queued", "")),
+        running=digits(counts.get("Running", "")),
+        queued=digits(counts.get("Queued", "")),
         note=printable(attributes.get("route_destinations", "")),
-        min_nodes=text.number(attributes.get("resources_min.nodect", "")),
+        min_nodes=digits(attributes.get("resources_min.nodect", "")),
     )
 
 
@@ -60,7 +57,7 @@ def nodes(answer: CommandOutput) -> list[NodeGroup]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         groups = []
     if not groups:
-        raise SchedulerError("schedulers.garbage", transient=True, command="pbsnodes", words=words(answer))
+        raise garbage(answer)
     return grouped(groups)
 
 
@@ -70,8 +67,8 @@ def _host(parts: list[dict[str, Any]]) -> NodeGroup:
     queues = dict.fromkeys(str(part["queue"]) for part in parts if "queue" in part)
     sizes = [_bytes(str(resource["mem"])) for resource in resources if "mem" in resource]
     models = {str(resource["gpu_model"]) for resource in resources if "gpu_model" in resource}
-    cpus = [text.number(str(resource["ncpus"])) or 0 for resource in resources if "ncpus" in resource]
-    gpus = [text.number(str(resource["ngpus"])) or 0 for resource in resources if "ngpus" in resource]
+    cpus = [digits(str(resource["ncpus"])) or 0 for resource in resources if "ncpus" in resource]
+    gpus = [digits(str(resource["ngpus"])) or 0 for resource in resources if "ngpus" in resource]
     return NodeGroup(
         1,
         queues=tuple(queues),

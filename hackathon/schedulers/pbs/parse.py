@@ -5,6 +5,7 @@ only the first of several ids and re-types values. Exit codes are the server's e
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from hackathon.schedulers.base import (
@@ -25,7 +26,7 @@ from hackathon.schedulers.base import (
     SchedulerError,
 )
 from hackathon.schedulers.pbs import text
-from hackathon.schedulers.words import clock_moment, command, printable, words
+from hackathon.schedulers.words import clock_moment, command, garbage, printable, words
 
 LETTERS = {
     "Q": QUEUED,
@@ -100,6 +101,8 @@ _OF_NQSV = re.compile(r"Invalid syntax following -\w+ flag|Request not queued|\[
 """Words of NQSV's commands of the same names."""
 _UNRECOGNIZED = re.compile(r"unrecognized arguments?: ")
 """The words of a site's own qstat; PBS's says `invalid option`."""
+_NONE = frozenset({"No unfinished job found.", "No finished job found.", "No matching job found."})
+"""Sentences of a site's own qstat."""
 _TERMINATED = "91"
 _LOST_NODE = frozenset({-4, -5, -6, -20})
 """Exit_status of a life that ended with its node: it stays when the job is queued again."""
@@ -115,12 +118,21 @@ def unknown_ids(answer: CommandOutput) -> set[str]:
     return {name.rstrip(".") for name in _UNKNOWN.findall(answer.stderr)}
 
 
-def other_qstat(answer: CommandOutput, history: str) -> str:
-    """Return the `dialect.history` that fits who answered, where it is not the one that was asked in; else nothing."""
-    if history == "H":
-        of_pbs = answer.exit_code in (USAGE, FINISHED_ID) or answer.stdout.startswith("Job id ")
-        return "x" if of_pbs and not _UNRECOGNIZED.search(answer.stderr) else ""
+def no_job_found(answer: CommandOutput) -> bool:
+    """Return whether the answer is a whole sentence that there is no such job; its exit code is 0."""
+    sentences = {line.strip() for text in (answer.stdout, answer.stderr) for line in text.split("\n")[:-1]}
+    return answer.exit_code == 0 and not sentences.isdisjoint(_NONE) and "Job Id:" not in answer.stdout
+
+
+def of_a_site(answer: CommandOutput) -> str:
+    """Return the `dialect.history` that fits, where a site's own qstat answered in place of PBS's; else nothing."""
     return "H" if _UNRECOGNIZED.search(answer.stderr) else ""
+
+
+def of_pbs(answer: CommandOutput) -> str:
+    """Return the `dialect.history` that fits, where PBS's qstat answered in place of a site's own; else nothing."""
+    likely = answer.exit_code in (USAGE, FINISHED_ID) or answer.stdout.startswith("Job id ")
+    return "x" if likely and not of_a_site(answer) else ""
 
 
 def submitted_id(answer: CommandOutput) -> str:
@@ -135,7 +147,7 @@ def submitted_id(answer: CommandOutput) -> str:
     likely = [job_id for job_id in ids if "." in job_id] or [job_id for job_id in ids if job_id != "0"]
     if likely:
         return likely[-1]
-    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    raise garbage(answer)
 
 
 def was_told(answer: CommandOutput) -> bool:
@@ -159,14 +171,14 @@ def found_ids(answers: list[CommandOutput]) -> list[str]:
         *lines, last = answer.stdout.split("\n")
         for line in filter(None, map(str.strip, lines)):
             if not JOB_ID.match(line) or last:
-                raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
+                raise garbage(answer)
             job_ids[line] = None
         if last:
-            raise SchedulerError("schedulers.garbage", transient=True, command="qselect", words=words(answer))
-    return sorted(job_ids, key=lambda job_id: int(number(job_id)))
+            raise garbage(answer)
+    return sorted(job_ids, key=lambda job_id: int(job_number(job_id)))
 
 
-def number(job_id: str) -> str:
+def job_number(job_id: str) -> str:
     """Return what stands before the host and the array's index of an id."""
     return re.split(r"[.\[]", job_id)[0]
 
@@ -191,10 +203,12 @@ def _refused(answer: CommandOutput) -> SchedulerError:
     return error
 
 
-def failed(answer: CommandOutput, otherwise: str = "failed", history: str = "x") -> SchedulerError:
-    """Return the error of a command: by its exit code, else by the server's words."""
+def failed(
+    answer: CommandOutput, otherwise: str = "failed", other_qstat: Callable[[CommandOutput], str] = of_a_site
+) -> SchedulerError:
+    """Return the error of a command: by its exit code, else by the server's words; `other_qstat`: see `of_a_site`."""
     named = command(answer)
-    right = other_qstat(answer, history) if named == "qstat" else ""
+    right = other_qstat(answer) if named == "qstat" else ""
     if right:
         return SchedulerError(
             "schedulers.other_qstat", transient=False, command=named, words=words(answer), history=right

@@ -8,13 +8,12 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
-    number,
     short_clock,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
@@ -49,8 +48,7 @@ OPTIONS = table("""
 """)
 TORQUE = frozenset(["-t", "-d", "-D", "-w", "-F", "-x", "-n", "-K", "-L", "-Z"])
 """Options of Torque, another PBS: scripts for it are no mistakes."""
-_FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rt_[A-Z]\w*|node_[fhqo]|[fhq]_node"
-                      r"|rscgrp|elapse|nodes-per\w*|time)\Z")  # fmt: skip
+_FOREIGN = re.compile(r"-l (?:elapstim_req|cpunum_job|gpunum_job|h_rt|s_rt|rscgrp|elapse|nodes-per\w*|time)\Z")
 _WALLTIME = re.compile(r"\d+(?::\d+)*(?:\.\d+)?\Z", re.ASCII)
 _NAME = re.compile(r"[!-.0-Z\\^-~]{1,230}\Z")
 """A job's name: printable, no blank, no `/`, no `[`."""
@@ -65,7 +63,7 @@ def chunks(value: str) -> list[tuple[int, dict[str, str]]] | None:
     parts = []
     for part in value.split("+"):
         first, *resources = part.split(":")
-        count = number(first)
+        count = digits(first)
         if count is None:
             count, resources = 1, [first, *resources]
         pairs = [resource.partition("=") for resource in resources]
@@ -81,16 +79,16 @@ def _select(request: ScriptRequest, value: str) -> bool:
     if not parts:
         return False
     request.nodes = sum(count for count, _ in parts)
-    ranks = [(count, number(names.get("mpiprocs", ""))) for count, names in parts]
+    ranks = [(count, digits(names.get("mpiprocs", ""))) for count, names in parts]
     if all(rank is not None for _, rank in ranks):
         request.processes = sum(count * (rank or 0) for count, rank in ranks)
     names = parts[0][1]
     if len(parts) > 1 or any(not text.isascii() for text in names.values()):
         return False
-    request.processes_per_node = number(names.get("mpiprocs", ""))
-    request.threads = number(names.get("ompthreads", ""))
-    request.cores = number(names.get("ncpus", ""))
-    request.gpus = number(names.get("ngpus", ""))
+    request.processes_per_node = digits(names.get("mpiprocs", ""))
+    request.threads = digits(names.get("ompthreads", ""))
+    request.cores = digits(names.get("ncpus", ""))
+    request.gpus = digits(names.get("ngpus", ""))
     request.memory = names.get("mem")
     return set(names) <= {"mpiprocs", "ompthreads", "ncpus", "ngpus", "mem"}
 
@@ -98,9 +96,9 @@ def _select(request: ScriptRequest, value: str) -> bool:
 def _nodes(request: ScriptRequest, value: str) -> bool:
     match = re.fullmatch(r"(\d+)(?::ppn=(\d+))?(?::gpus=(\d+))?", value)
     if match:
-        request.nodes = number(match[1])
-        request.processes_per_node = number(match[2] or "")
-        request.gpus = number(match[3] or "")
+        request.nodes = digits(match[1])
+        request.processes_per_node = digits(match[2] or "")
+        request.gpus = digits(match[3] or "")
     return match is not None
 
 
@@ -160,7 +158,7 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
 
 
 def _seconds(value: str) -> int | None:
-    return number(value) or clock(value)
+    return digits(value) or clock(value)
 
 
 def write(request: ScriptRequest, dialect: Mapping[str, object]) -> tuple[list[str], list[str]]:
@@ -232,13 +230,13 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                     seconds = int(turned[1]) * {"d": 86400, "h": 3600, "m": 60}[turned[2]]
                     better = value, format_walltime(seconds)
                 yield from [] if bad else short_clock(option, clock(value))
-                if (number(value) or 60) < 60:
+                if (digits(value) or 60) < 60:
                     yield Judgement("bare-seconds", option.line, {"value": value}, (value, f"{value}:00:00"))
             case "-l select" if not re.search(r"[$`]", value):
                 parts = chunks(value)
                 counts = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
                 bad = parts is None or any(
-                    not count or any(number(names.get(name, "1")) is None for name in counts) for count, names in parts
+                    not count or any(digits(names.get(name, "1")) is None for name in counts) for count, names in parts
                 )
             case "-N":
                 bad = not _NAME.match(value)
@@ -272,11 +270,8 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
 def _like_pbs(setting: Setting) -> tuple[str, str] | None:
     """Return how PBS says what other schedulers call by another name."""
     name = setting.key[3:]
-    if name in ("elapstim_req", "h_rt", "elapse", "time"):
-        return f"{name}={setting.value}", f"walltime={setting.value}"
-    if name.startswith("rt_F") or name in ("f_node", "node_f"):
-        return f"{name}={setting.value}", f"select={setting.value}"
-    return None
+    is_time = name in ("elapstim_req", "h_rt", "elapse", "time")
+    return (f"{name}={setting.value}", f"walltime={setting.value}") if is_time else None
 
 
 LANGUAGE = ScriptLanguage(
@@ -311,14 +306,6 @@ LANGUAGE = ScriptLanguage(
     ),
     plugin_options="(?:" + "|".join(sorted(TORQUE)) + r")\Z",
     commands={r"srun\b": "no-such-launcher", r"pbsdsh\b": "hides-failures"},
-    sites=(
-        ScriptSite("Reedbush", {"-q": r"[uhl]-(?:debug|small|short|regular|medium|large|interactive)\w*"},
-                   r"reedbush.*", frozenset({"no-internet", "modules-init"})),
-        ScriptSite("Miyabi", {"-q": r"(?:x-)?(?:debug|short|small|medium|large|regular|interact)-[gc]\w*"}, r"miyabi.*",
-                   frozenset({"source-activate", "no-gpu-request"}),
-                   {"small-g": "regular-g", "medium-g": "regular-g", "large-g": "regular-g", "x-large-g": "regular-g",
-                    "interact-g_n1": "interact-g", "interact-g_n8": "interact-g"}),
-        ScriptSite("ABCI 3.0", {"-q": r"rt_H[FGC]"}, r"abci3.*", frozenset({"modules-init", "ssh-flag"})),
-    ),
+    whole_nodes="select={count}",
     signs=r"-l\s*(?:select|nodes|walltime|place|ncpus|mem)\b|-W\s|-j\s*(?:oe|eo)\b|-P\s|-V\b|mpiprocs|-J\s",
 )  # fmt: skip

@@ -66,11 +66,6 @@ def indices(text: str) -> int:
     return total
 
 
-def number(text: str) -> int | None:
-    """Return a whole number, or None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
 def seconds(text: str) -> int | None:
     """Return seconds of `HH:MM:SS`, `MM:SS` or `SS`, or None."""
     match = _DURATION.match(text)

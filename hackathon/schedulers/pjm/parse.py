@@ -24,7 +24,8 @@ from hackathon.schedulers.base import (
 )
 from hackathon.schedulers.machine import QueueInfo
 from hackathon.schedulers.pjm import table
-from hackathon.schedulers.words import command, words
+from hackathon.schedulers.words import command, garbage, words
+from hackathon.text.numbers import digits
 
 LETTERS = {
     "ACC": QUEUED,
@@ -107,7 +108,7 @@ def submitted_id(answer: CommandOutput) -> str:
     output = answer.stderr + answer.stdout
     if answer.exit_code or _NUMBERED.search(output) or _DATA_AREA.search(output):
         raise _refused(answer)
-    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    raise garbage(answer)
 
 
 def was_told(answer: CommandOutput) -> bool:
@@ -206,7 +207,7 @@ def _owner(row: dict[str, str]) -> str:
 
 def _ended(row: dict[str, str], reason: str) -> JobState:
     """Return how a job in EXT ended: EXT alone says nothing, so without all three numbers the cause is not known."""
-    code, exit_code, signal = (_number(row.get(name, "")) for name in ("PC", "EC", "SN"))
+    code, exit_code, signal = (digits(row.get(name, "")) for name in ("PC", "EC", "SN"))
     state, started = FINISHED, None
     if code is not None and exit_code is not None and signal is not None:
         if code:
@@ -226,10 +227,6 @@ def _ended(row: dict[str, str], reason: str) -> JobState:
         name=_name(row),
         owner=_owner(row),
     )
-
-
-def _number(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"\d{1,9}", text, re.ASCII) else None
 
 
 def _refused(answer: CommandOutput) -> SchedulerError:
@@ -265,4 +262,4 @@ def nothing_said(answers: list[CommandOutput], expected: str) -> SchedulerError:
     for answer in reversed(answers):
         if answer.exit_code or table.kind(answer) not in ("", expected):
             return failed(answer, expected)
-    return SchedulerError("schedulers.garbage", transient=True, command="pjstat", words=words(answers[-1]))
+    return garbage(answers[-1])

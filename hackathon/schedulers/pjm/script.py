@@ -11,13 +11,12 @@ from hackathon.schedulers.scripts import (
     Reading,
     ScriptLanguage,
     ScriptRequest,
-    ScriptSite,
     Setting,
     clock,
-    number,
     short_clock,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
@@ -68,18 +67,18 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.queue = value
             case "-g":
                 request.account = value
-            case "--rsc-list node" if number(value.split(":")[0]) is not None:
-                request.nodes = number(value.split(":")[0])
-            case "--rsc-list gpu" if number(value) is not None:
-                request.gpus, request.nodes = number(value), request.nodes or 1
-            case "--rsc-list elapse" if number(value) or clock(value):
-                request.walltime = number(value) or clock(value)
-            case "--mpi proc" if number(value) is not None:
-                request.processes = number(value)
-            case "--mpi max-proc-per-node" if number(value) is not None:
-                request.processes_per_node = number(value)
-            case "--omp thread" if number(value) is not None:
-                request.threads = number(value)
+            case "--rsc-list node" if digits(value.split(":")[0]) is not None:
+                request.nodes = digits(value.split(":")[0])
+            case "--rsc-list gpu" if digits(value) is not None:
+                request.gpus, request.nodes = digits(value), request.nodes or 1
+            case "--rsc-list elapse" if digits(value) or clock(value):
+                request.walltime = digits(value) or clock(value)
+            case "--mpi proc" if digits(value) is not None:
+                request.processes = digits(value)
+            case "--mpi max-proc-per-node" if digits(value) is not None:
+                request.processes_per_node = digits(value)
+            case "--omp thread" if digits(value) is not None:
+                request.threads = digits(value)
             case "--out" | "--err" if "%" not in value.replace("%j", ""):
                 setattr(request, "output" if setting.key == "--out" else "error", value)
             case "-j":
@@ -160,14 +159,10 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
     if node and gpu:
         yield Judgement("node-and-gpu", gpu.line)
     proc = by_key.get("--mpi proc")
-    nodes, total = number(node.value) if node else None, number(proc.value) if proc else None
+    nodes, total = digits(node.value) if node else None, digits(proc.value) if proc else None
     if proc and nodes and total and total < nodes:
         yield Judgement("total-processes", proc.line, {"processes": total, "nodes": nodes})
 
-
-_WISTERIA = r"(?:debug|short|regular|small|medium|large|priority|interactive)-[ao]|share(?:-\w+)?"
-_INTERNAL = {f"{size}-{side}": f"regular-{side}" for side in "ao" for size in ("small", "medium", "large")}
-_INTERNAL |= {f"share-{count}": "share" for count in (1, 2, 4)}
 
 LANGUAGE = ScriptLanguage(
     name="pjm",
@@ -184,13 +179,4 @@ LANGUAGE = ScriptLanguage(
     reading=Reading(trailing_comment="sometimes", spaced_equals="sometimes"),
     stray=r"(?:rscgrp|rg|rscunit|node|gpu|elapse|jobenv|vnode|vnode-core)=.*",
     commands={r"srun\b": "no-such-launcher"},
-    sites=(
-        ScriptSite("Wisteria", {"--rsc-list rscgrp": _WISTERIA}, r"wisteria.*",
-                   frozenset({"container-flag", "strict-words"}), _INTERNAL,
-                   node_file='-machinefile "$PJM_O_NODEINF"', several_nodes=r".*-a"),
-        ScriptSite("Genkai", {"--rsc-list rscgrp": r"[abc]-(?:batch|inter)\S*"}, r"genkai.*",
-                   frozenset({"container-flag", "no-group"})),
-        ScriptSite("Flow", {"--rsc-list rscgrp": r"cx2?-\w+", "--rsc-list rscunit": "cx"}, r"flow.*",
-                   frozenset({"no-group", "no-environment"})),
-    ),
-)  # fmt: skip
+)

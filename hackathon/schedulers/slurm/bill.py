@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.slurm.ids import same
 from hackathon.schedulers.words import moment
+from hackathon.text.numbers import digits
 
 _GPUS = re.compile(r"(?:\A|,)gres/gpu=(\d{1,7})(?:,|\Z)", re.ASCII)
 
@@ -29,14 +30,9 @@ def accounts(records: Iterable[list[str]], ids: list[str]) -> dict[str, JobAccou
 
 
 def _charge(start: str, end: str, elapsed: str, nodes: str, resources: str, user: str, name: str) -> Charge | None:
-    began, count = moment(start), _whole(nodes)
+    began, count = moment(start), (digits(nodes.strip(), 11) or 0)
     if began is None or not 0 < count <= MOST_NODES:
         return None
     gpus = _GPUS.search(resources)
-    seconds = float(_whole(elapsed)) if elapsed.strip() else None
+    seconds = float(digits(elapsed.strip(), 11) or 0) if elapsed.strip() else None
     return Charge(began, moment(end), seconds, count, int(gpus[1]) if gpus else None, name, user)
-
-
-def _whole(text: str) -> int:
-    text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0

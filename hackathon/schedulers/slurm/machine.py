@@ -4,8 +4,9 @@ import re
 
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
-from hackathon.schedulers.slurm.parse import FIELD, failed, garbage
-from hackathon.schedulers.words import grouped, printable
+from hackathon.schedulers.slurm.parse import FIELD, failed
+from hackathon.schedulers.words import garbage, grouped, printable
+from hackathon.text.numbers import digits
 
 QUEUE_FIELDS = ("%R", "%a", "%D", "%l", "%F", "%s")
 """Partition, whether it is up, nodes, longest time, nodes allocated/idle/other/total, nodes of a job."""
@@ -81,9 +82,10 @@ def _rows(answer: CommandOutput, count: int) -> list[list[str]]:
 
 
 def _number(answer: CommandOutput, text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12):
+    number = digits(text, 11)
+    if number is None:
         raise garbage(answer)
-    return int(text)
+    return number
 
 
 def _seconds(text: str) -> int | None:

@@ -27,10 +27,10 @@ from hackathon.schedulers.base import (
     StatusAnswer,
 )
 from hackathon.schedulers.slurm import bill
-from hackathon.schedulers.slurm.hosts import hosts
 from hackathon.schedulers.slurm.ids import ID, same
 from hackathon.schedulers.slurm.words import DOWN, HELD_REASONS, REFUSALS, STATES, never_runs
-from hackathon.schedulers.words import command, moment, printable, words
+from hackathon.schedulers.words import command, garbage, moment, printable, words
+from hackathon.text.numbers import digits
 
 FIELD, RECORD = "\x1f", "\x1e"
 SQUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%S", "%e", "%V", "%u", "%j")
@@ -56,7 +56,7 @@ def submitted_id(answer: CommandOutput) -> str:
         number, _, cluster = line.strip().partition(";")
         if number.isascii() and number.isdigit() and not re.search(r"\s", cluster):
             return number
-    raise SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
+    raise garbage(answer)
 
 
 def status(answers: list[CommandOutput], ids: list[str]) -> StatusAnswer:
@@ -218,8 +218,9 @@ def _exit_codes(answers: list[CommandOutput]) -> dict[str, int]:
     for answer in answers:
         for line in answer.stdout.split("\n")[:-1] if answer.exit_code == 0 else ():
             job_id, _, status = line.strip().partition(" ")
-            if ID.match(job_id) and status.strip().isdigit():
-                codes[job_id] = int(status.strip()[:9])
+            code = digits(status.strip()[:9])
+            if ID.match(job_id) and code is not None:
+                codes[job_id] = code
     return codes
 
 
@@ -252,11 +253,6 @@ def _worst(states: list[JobState]) -> JobState:
     return min(states, key=lambda entry: order.get(entry.state, len(order)))
 
 
-def garbage(answer: CommandOutput) -> SchedulerError:
-    """Return the error of an answer that is none of this command."""
-    return SchedulerError("schedulers.garbage", transient=True, command=command(answer), words=words(answer))
-
-
 def _refused(answer: CommandOutput) -> SchedulerError:
     """Return the error of a submission, by sbatch's words."""
     if not DOWN.search(answer.stderr):
@@ -277,3 +273,41 @@ def _error(identifier: str, answer: CommandOutput, *, transient: bool) -> Schedu
     return SchedulerError(
         identifier, transient=transient, command=command(answer), code=answer.exit_code, words=words(answer)
     )
+
+
+# ---- bracketed host lists
+
+LIMIT = 10_000
+"""Hosts that a list may name; a longer one is not expanded."""
+
+_PART = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
+_GROUP = re.compile(r"([^\[]*)\[([^\]]*)\](.*)\Z", re.DOTALL)
+
+
+def hosts(nodes: str) -> tuple[str, ...]:
+    """Return the hosts of `node[1-2,07],login1`; an expression that is not understood stays as it is."""
+    names: list[str] = []
+    for part in _PART.findall(nodes):
+        names += _expand(part.strip())
+        if len(names) > LIMIT:
+            return (nodes,)
+    return tuple(names)
+
+
+def _expand(text: str) -> list[str]:
+    match = _GROUP.match(text)
+    if not match:
+        return [text] if text else []
+    head, body, tail = match.groups()
+    middles: list[str] = []
+    for span in body.split(","):
+        first, dash, last = span.partition("-")
+        if not (first.isascii() and first.isdigit() and (not dash or (last.isascii() and last.isdigit()))):
+            return [text]
+        if dash and not 0 <= int(last) - int(first) < LIMIT:
+            return [text]
+        middles += [f"{number:0{len(first)}d}" for number in range(int(first), int(last or first) + 1)]
+    tails = _expand(tail) or [""]
+    if len(middles) * len(tails) > LIMIT:
+        return [text]
+    return [head + middle + end for middle in middles for end in tails]

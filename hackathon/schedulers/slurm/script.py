@@ -9,10 +9,10 @@ from hackathon.schedulers.scripts import (
     ScriptLanguage,
     ScriptRequest,
     Setting,
-    number,
     short_clock,
     table,
 )
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_walltime
 
 OPTIONS = table("""
@@ -181,20 +181,20 @@ def read(settings: Iterable[Setting]) -> ScriptRequest:
                 request.queue = value
             case "--account":
                 request.account = value
-            case "--nodes" if number(value) is not None:
-                request.nodes = number(value)
-            case "--ntasks" if number(value) is not None:
-                request.processes = number(value)
-            case "--ntasks-per-node" if number(value) is not None:
-                request.processes_per_node = number(value)
-            case "--cpus-per-task" if number(value) is not None:
-                request.threads = number(value)
-            case "--gpus-per-node" if number(value.rpartition(":")[2]) is not None:
-                request.gpus = number(value.rpartition(":")[2])
+            case "--nodes" if digits(value) is not None:
+                request.nodes = digits(value)
+            case "--ntasks" if digits(value) is not None:
+                request.processes = digits(value)
+            case "--ntasks-per-node" if digits(value) is not None:
+                request.processes_per_node = digits(value)
+            case "--cpus-per-task" if digits(value) is not None:
+                request.threads = digits(value)
+            case "--gpus-per-node" if digits(value.rpartition(":")[2]) is not None:
+                request.gpus = digits(value.rpartition(":")[2])
             case "--gres" if re.fullmatch(r"gpu(?::[A-Za-z]\w*)?(?::\d+)?", value):
-                request.gpus = number(value.rpartition(":")[2]) or 1
-            case "--gpus" if number(value.rpartition(":")[2]) is not None:
-                total_gpus = number(value.rpartition(":")[2])
+                request.gpus = digits(value.rpartition(":")[2]) or 1
+            case "--gpus" if digits(value.rpartition(":")[2]) is not None:
+                total_gpus = digits(value.rpartition(":")[2])
             case "--mem":
                 request.memory = value
             case "--time" if seconds(value) is not None:
@@ -296,7 +296,7 @@ def judge(settings: list[Setting]) -> Iterator[Judgement]:
                           (option.value, turned) if turned else None)  # fmt: skip
         elif option.key == "--time":
             yield from short_clock(option, seconds(option.value))
-            minutes = number(option.value)
+            minutes = digits(option.value)
             if minutes and minutes % 3600 == 0 and (minutes % 1440 or minutes > _LONG_DAYS):
                 yield Judgement("bare-minutes", option.line, {"value": minutes, "hours": minutes // 60},
                               (option.value, format_walltime(minutes)))  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from hackathon.config.fields import Scalar
 from hackathon.text.json_fields import text_of
+from hackathon.text.numbers import finite
 from hackathon.tuning.compress.measurement import LEAST_SEEDS
 from hackathon.tuning.intervals import FALSE_CLAIMS, ratio_of
 from hackathon.tuning.options import Option
@@ -101,9 +102,9 @@ class HookTable:
             "time_verdict": time["verdict"], "memory_bytes": time["memory_bytes"], "failed_log": time["failed_log"],
             "sent_bytes": row.sent,
             "sent_ratio": row.sent / self.sent if row.sent is not None and self.sent else None,
-            "accuracy": _finite(row.value), "difference": _finite(accuracy.middle) if accuracy else None,
-            "difference_low": _finite(accuracy.low) if accuracy else None,
-            "difference_high": _finite(accuracy.high) if accuracy else None,
+            "accuracy": finite(row.value), "difference": finite(accuracy.middle) if accuracy else None,
+            "difference_low": finite(accuracy.low) if accuracy else None,
+            "difference_high": finite(accuracy.high) if accuracy else None,
             "accuracy_pairs": accuracy.pairs if accuracy else 0,
             "accuracy_verdict": accuracy.kept if accuracy else "unknown", "verdict": row.verdict,
         }  # fmt: skip
@@ -194,7 +195,3 @@ def _sent(slots: Sequence[TrainingStart]) -> float | None:
 
 def _ratio(row: HookRow) -> float:
     return row.time.ratio.middle if row.time.ratio is not None else 0.0
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

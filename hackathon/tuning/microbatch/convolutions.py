@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hackathon.runs.directory import RunDirectory
-from hackathon.text.json_fields import finite, listed, mapping_of, mappings_of, whole
+from hackathon.text.json_fields import listed, mapping_of, mappings_of
+from hackathon.text.numbers import finite, integer
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
 from hackathon.tuning.microbatch.layers import Kernel, Kernels, LayerSplit, fastest_split, shared_split
 from hackathon.tuning.options import Option
@@ -90,7 +91,7 @@ def read_layers(run: RunDirectory) -> list[Layer]:
     """Return the convolutions that a run measured; none where the program measures nothing."""
     layers = []
     for name, entry in mappings_of(run.files.json(f"{FOLDER}/{REPORT}", 1 << 22)).items():
-        batch = whole(entry.get("batch"))
+        batch = integer(entry.get("batch"))
         kernels: dict[int, list[Kernel]] = {}
         for size, measured in mapping_of(entry.get("kernels")).items():
             numbers = [finite(number) for number in listed(measured)]

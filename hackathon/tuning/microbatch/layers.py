@@ -125,9 +125,7 @@ def shared_split(layers: Sequence[tuple[Kernels, int]], limit: int) -> SharedSpl
     return SharedSplit(solved, "milp") if solved is not None else None
 
 
-def _by_sums(
-    choices: Sequence[Sequence[LayerSplit]], limit: int, most: int = MOST_STATES
-) -> tuple[LayerSplit, ...] | None:
+def _by_sums(choices: Sequence[Sequence[LayerSplit]], limit: int) -> tuple[LayerSplit, ...] | None:
     """Return the choices, () where nothing fits, None for too many sums."""
     states: list[tuple[int, float, tuple[int, ...]]] = [(0, 0.0, ())]
     remaining = [sum(splits[0].workspace for splits in choices[number:]) for number in range(len(choices) + 1)]
@@ -143,7 +141,7 @@ def _by_sums(
         for state in longer:
             if not states or state[1] < states[-1][1]:
                 states.append(state)
-        if len(states) > most:
+        if len(states) > MOST_STATES:
             return None
         if not states:
             return ()

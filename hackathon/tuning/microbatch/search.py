@@ -9,7 +9,8 @@ from typing import Any
 from hackathon.access.ownership import foreign, own
 from hackathon.runs.directory import RunDirectory
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite, integer
 from hackathon.text.paths import shipped
 from hackathon.tuning.batches import MEMORY_RULES, cause_of, check_limit
 from hackathon.tuning.measurement import STARTING, SingleProcess, SpeedupMeasurement
@@ -181,12 +182,12 @@ def read_split(run: RunDirectory) -> BatchSplit | None:
     report = next((reports[probe.folder] for probe in reversed(probes) if probe.parts == chosen and probe.size), {})
     first = next(iter(values.values()), None)
     return BatchSplit(
-        batch=next((whole(mapping_of(report).get("batch")) for report in reports.values() if report), None),
-        limit=whole(summary.get("limit")),
+        batch=next((integer(mapping_of(report).get("batch")) for report in reports.values() if report), None),
+        limit=integer(summary.get("limit")),
         parts=chosen,
         fewest=best.parts if best is not None else None,
-        sizes=tuple(size for size in map(whole, listed(report.get("sizes"))) if size is not None),
-        planned=whole(summary.get("planned")) if best is not None else None,
+        sizes=tuple(size for size in map(integer, listed(report.get("sizes"))) if size is not None),
+        planned=integer(summary.get("planned")) if best is not None else None,
         measured=best.memory if best is not None else None,
         unit=first.unit if first is not None else "",
         metric=first.metric if first is not None else "",
@@ -212,13 +213,13 @@ def _speeds(probes: Sequence[SplitProbe]) -> tuple[SplitSpeed, ...]:
 def _probe(run: RunDirectory, folder: str, report: Mapping[str, Any], value: float | None) -> SplitProbe:
     slot = run.files.json(f"{folder}/slot.json")
     failed = slot.get("failed") is True
-    sizes = [size for size in map(whole, listed(report.get("sizes"))) if size is not None]
+    sizes = [size for size in map(integer, listed(report.get("sizes"))) if size is not None]
     return SplitProbe(
-        parts=whole(slot.get("parts")) or 0,
+        parts=integer(slot.get("parts")) or 0,
         size=max(sizes, default=None),
         kind=text_of(slot.get("kind")),
         fits=not failed,
-        memory=whole(slot.get("memory")),
+        memory=integer(slot.get("memory")),
         value=finite(value) if value is not None else None,
         cause=cause_of(run, folder, slot) if failed else "",
         folder=folder,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from hackathon.config.fields import Scalar
 from hackathon.runs.study import Study, runs_of
 from hackathon.text.errors import HackathonError
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite
 from hackathon.tuning.trials.curves import Curve
 from hackathon.tuning.trials.ledger import Trial, plan_of, trials_of
 from hackathon.tuning.trials.objective import END, Objective

@@ -9,7 +9,8 @@ from typing import Any
 from hackathon.logs.final import metric_unit
 from hackathon.scaling.table import lower_is_better
 from hackathon.text.errors import RequestError
-from hackathon.text.json_fields import finite, mapping_of, text_of
+from hackathon.text.json_fields import mapping_of, text_of
+from hackathon.text.numbers import finite
 from hackathon.text.units import format_walltime, parse_walltime
 
 AFTER, END, TIME_TO = "after", "end", "time-to"

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from hackathon.jobs.options import Options
-from hackathon.text.json_fields import finite, listed, mapping_of, text_of, whole
+from hackathon.text.json_fields import listed, mapping_of, text_of
+from hackathon.text.numbers import finite, integer
 from hackathon.tuning.trials.objective import Objective
 from hackathon.tuning.trials.space import Dimension
 from hackathon.tuning.trials.stopping import DELTA, RULES
@@ -62,7 +63,7 @@ class TuningPlan:
             space.append(Dimension(text_of(record.get("name")), text_of(record.get("kind")), low, high, choices))
         plan = cls(
             tuple(space), Objective.from_json(entry.get("objective")), text_of(entry.get("sampler")),
-            text_of(entry.get("stopper")), whole(entry.get("concurrent")) or 1, whole(entry.get("trials")),
+            text_of(entry.get("stopper")), integer(entry.get("concurrent")) or 1, integer(entry.get("trials")),
             finite(entry.get("tokens")), finite(entry.get("delta")) or DELTA, text_of(entry.get("seed")),
             text_of(entry.get("compare")), entry.get("inside") is True,
         )  # fmt: skip

@@ -15,8 +15,9 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.job_times import use_by
 from hackathon.runs.lives import gpus_of
 from hackathon.runs.states import CREATED, HELD, OPEN, QUEUED, SUCCEEDED, UNCERTAIN, RunStatus
-from hackathon.text.json_fields import finite, text_of
+from hackathon.text.json_fields import text_of
 from hackathon.text.messages import message
+from hackathon.text.numbers import finite
 from hackathon.tuning.trials.curves import Curve, value_at
 from hackathon.tuning.trials.objective import AFTER, END, TIME_TO, Objective
 

@@ -93,13 +93,12 @@ class Tuner:
         cluster = self.campaign.sources.cluster
         return trials_of(self.campaign.study, self.plan, states, cluster, now, self._known)
 
-    def end_due(self, trials: Sequence[Trial], now: float | None = None) -> list[Ended]:
+    def end_due(self, trials: Sequence[Trial]) -> list[Ended]:
         """End the jobs of trials that are done or hopeless, and return these. Raises HackathonError.
 
         Why is written down first. A job that was not told to end, for whoever wrote it was killed, is told now.
         """
-        moment = time.time() if now is None else now
-        ended = []
+        moment, ended = time.time(), []
         for trial in trials:
             run, done = trial.run, trial.progress
             if run is None or not trial.job_open or run.id in self._told:

@@ -32,7 +32,7 @@ from hackathon.runs.states import OPEN, RunStatus, decide
 from hackathon.schedulers.registry import BUILT_IN
 from hackathon.text.errors import RequestError
 from hackathon.text.files import write_whole
-from hackathon.text.json_fields import finite
+from hackathon.text.numbers import finite
 from hackathon.text.paths import runtime_file, shipped
 from hackathon.web.crate.mask import Cleaner
 from hackathon.web.crate.metadata import metadata

@@ -1,20 +1,17 @@
 """Limit idle connections: those without a request get a share of all, and each account a part of that.
 
 Anybody on a login node can open a thousand connections to a port. The kernel knows their accounts; it is asked only if
-there are many, because listing all connections of a busy node takes a while.
+there are many.
 """
 
 import asyncio
 import contextlib
-import ipaddress
 import resource
-import struct
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
 from typing import Any
+
+from hackathon.web.dashboard.peers import NOBODY, peer_uid
 
 CONNECTIONS = 1000
 OPEN_FILES = 4096
@@ -27,10 +24,6 @@ LOOK_AGAIN = 0.25
 """Shortest time between two look-ups of the accounts."""
 SHARE = 10
 """These look-ups take at most 1/SHARE of the time."""
-TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-
-Peer = tuple[str, int]
-"""Address and port of a connection's other end."""
 
 
 def raise_open_files() -> None:
@@ -79,15 +72,9 @@ class Crowd:
 
     def _look(self) -> None:
         """Look up the accounts of the connections, and close the oldest of those with too many."""
-        ports = {
-            connection.get_extra_info("sockname")[1] for connection in self._waiting if _peer(connection) is not None
-        }
-        uids = {port: owners(port) for port in ports}
         of: defaultdict[int | str, list[asyncio.Transport]] = defaultdict(list)
         for connection in self._waiting:
-            peer = _peer(connection)
-            if peer is not None:  # a connection from another machine counts by its address
-                self._waiting[connection] = uids[connection.get_extra_info("sockname")[1]].get(peer, peer[0])
+            self._waiting[connection] = _account(connection)
             of[self._waiting[connection]].append(connection)
         for theirs in of.values():
             for connection in theirs[: max(0, len(theirs) - self.each)]:
@@ -98,45 +85,10 @@ class Crowd:
         transport.abort()
 
 
-def _peer(transport: asyncio.Transport) -> Peer | None:
-    """Return the other end of a connection to a port; None on a Unix socket, which only its owner can use."""
-    name: Any = transport.get_extra_info("peername")
-    return (_plain(name[0]), name[1]) if isinstance(name, tuple) else None
-
-
-def owners(port: int) -> dict[Peer, int]:
-    """Return the uids of this machine's processes that are connected to a port, by their addresses.
-
-    Empty if the system does not provide them.
-    """
-    uids: dict[Peer, int] = {}
-    end = f":{port:04X}"
-    for table in TABLES:
-        with contextlib.suppress(OSError), table.open(encoding="ascii", errors="replace") as lines:
-            for local, uid in _rows(lines, end):
-                address, _, number = local.rpartition(":")
-                uids[_address(address), int(number, 16)] = uid
-    return uids
-
-
-def _rows(lines: Iterator[str], end: str) -> Iterator[tuple[str, int]]:
-    for line in islice(lines, 1, None):
-        fields = line.split(None, 10)
-        # A socket that its process has closed has no inode and is listed as root's.
-        if len(fields) > 9 and fields[2].endswith(end) and fields[9] != "0":
-            yield fields[1], int(fields[7])
-
-
-def _address(text: str) -> str:
-    """Return an address in the usual notation; the kernel writes 32-bit words in this machine's byte order."""
-    words = [int(text[start : start + 8], 16) for start in range(0, len(text), 8)]
-    return _plain(str(ipaddress.ip_address(struct.pack(f"={len(words)}I", *words))))
-
-
-def _plain(text: str) -> str:
-    """Return an address in one notation: IPv4 may be mapped to IPv6, and a local address may include a device."""
-    try:
-        address = ipaddress.ip_address(text.partition("%")[0])
-    except ValueError:
-        return text
-    return str(getattr(address, "ipv4_mapped", None) or address)
+def _account(transport: asyncio.Transport) -> int | str:
+    """Return the uid at the other end of a connection, or the address of a connection from another machine."""
+    peer: Any = transport.get_extra_info("peername")
+    if not isinstance(peer, tuple):  # only its owner can use a Unix socket
+        return ""
+    uid = peer_uid(transport.get_extra_info("socket"))
+    return str(peer[0]) if uid in (None, NOBODY) else uid

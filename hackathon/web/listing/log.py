@@ -10,6 +10,7 @@ from hackathon.index.catalog import Catalog
 from hackathon.index.record import RunEntry
 from hackathon.index.studies import run_key
 from hackathon.runs.directory import files_of
+from hackathon.text.numbers import digits
 from hackathon.text.units import format_size
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.addresses import Options, option
@@ -78,7 +79,7 @@ def values(source: Catalog, key: str, options: Options = ()) -> dict[str, Any] |
 def log_page(source: Catalog, summary: RunEntry, inside: GuardedFolder, name: str, options: Options = ()) -> LogPage:
     """Return a log as the options request it: `line`, or `find`, else its end. Raises OSError if it cannot be read."""
     find, text = option(options, "find").strip(), option(options, "line")
-    target = int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+    target = digits(text, 11) or 0
     with inside.open(f"logs/{name}") as stream:
         size = stream.seek(0, 2)
         begin = max(0, size - MOST)

@@ -14,6 +14,7 @@ from hackathon.runs.directory import RunDirectory
 from hackathon.runs.states import CANCELLED, OPEN, SUCCEEDED
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
+from hackathon.text.numbers import digits
 from hackathon.web.page import tables
 from hackathon.web.page.addresses import Options, option
 from hackathon.web.page.sanitize import line
@@ -107,7 +108,7 @@ def runs_page(source: Catalog, options: Options = ()) -> RunsPage:
     matches = [run for run in source.summaries if _fits(run, query["find"], query["team"], query["study"], state)]
     matches = ordered(matches, sort)
     pages = max(1, math.ceil(len(matches) / PER_PAGE))
-    page = min(pages, int(query["page"]) if query["page"].isascii() and query["page"].isdigit() else 1) or 1
+    page = min(pages, digits(query["page"], 4000) or 1)
     listed = matches[(page - 1) * PER_PAGE : page * PER_PAGE]
     parameters = [parameters_of(run, source.memory) for run in listed]
     columns = differing(parameters)[:COLUMNS]

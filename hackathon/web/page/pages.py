@@ -75,7 +75,6 @@ class Site:
     """Settings that all pages of a site or dashboard share."""
 
     title: str
-    subtitle: str = ""
     languages: Sequence[str] = LANGUAGES
     live: bool = False
     """Whether a server updates the pages; `live.js` and the stream exist then."""

@@ -50,7 +50,7 @@ def value(record: Any) -> Any:
     return record
 
 
-def tail(inside: GuardedFolder, name: str, most: int = TAIL_LINES) -> tuple[list[str], int, int] | None:
+def tail(inside: GuardedFolder, name: str) -> tuple[list[str], int, int] | None:
     """Return the last lines of a log, cleaned, the bytes and lines before them, and its size.
 
     None if it does not exist. Of a progress bar the last state is left. Invalid bytes are shown as replacement
@@ -67,7 +67,7 @@ def tail(inside: GuardedFolder, name: str, most: int = TAIL_LINES) -> tuple[list
     lines = [*splitter.feed(raw)]
     partial = splitter.rest()
     lines += [partial] if partial else []
-    return [line(text) for text in lines[-most:]], before + max(0, len(lines) - most), size
+    return [line(text) for text in lines[-TAIL_LINES:]], before + max(0, len(lines) - TAIL_LINES), size
 
 
 def _cut(text: str, most: int, length: int) -> str:

@@ -77,7 +77,6 @@ class SiteBuilder:
     rules: Publish
     title: str
     """Empty: the event's."""
-    subtitle: str
     whole: bool
     """Whether it contains all studies and the table of all results."""
     cache: Path
@@ -174,7 +173,6 @@ class SiteBuilder:
 
         site = Site(
             title=self.title_in(language),
-            subtitle=self.subtitle,
             languages=self.site.languages,
             masked=not (self.rules.users and self.rules.hosts and self.rules.paths),
             scripts=("plots.js", "tables.js"),

@@ -73,7 +73,6 @@ def publish(
     directory: Path,
     *,
     title: str = "",
-    subtitle: str = "",
     languages: Sequence[str] | None = None,
     studies: Sequence[str] | None = None,
     workers: int = 2,
@@ -85,7 +84,7 @@ def publish(
     unchanged; other files in the directory stay. Raises RequestError if the directory cannot be written.
     """
     record = kept_site.recall(directory)
-    plan = _plan(source, record, title=title, subtitle=subtitle, languages=languages, studies=studies)
+    plan = _plan(source, record, title=title, languages=languages, studies=studies)
     live = swap.live_folder(directory)
     old_keys = record.files if live is not None and swap.publication(live) == record.publication else {}
     try:
@@ -113,16 +112,14 @@ def rehearsal(
     source: Catalog,
     *,
     title: str = "",
-    languages: Sequence[str] | None = None,
     studies: Sequence[str] | None = None,
-    workers: int = 2,
 ) -> Iterator[Published]:
     """Create a site in a private temporary folder, yield it as Published, and remove it."""
-    plan = _plan(source, kept_site.Kept(), title=title, subtitle="", languages=languages, studies=studies)
+    plan = _plan(source, kept_site.Kept(), title=title, languages=None, studies=studies)
     folder = Path(tempfile.mkdtemp(prefix="hackathon-check-"))
     try:
         names = list(plan.keys)
-        output = plan.make(folder, names, workers)
+        output = plan.make(folder, names)
         yield _told(folder, plan, output.warnings, names)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -137,7 +134,6 @@ class _Plan:
     mask: Mask
     rules: Publish
     title: str
-    subtitle: str
     whole: bool
     """Whether it is the site of all studies."""
     logo: Picture | None
@@ -151,11 +147,9 @@ class _Plan:
         from hackathon.web.site.build import SiteBuilder
 
         complete, cache = self.whole, cache_folder()
-        return SiteBuilder(
-            self.source, self.site, self.mask, self.rules, self.title, self.subtitle, complete, cache, self.logo
-        )
+        return SiteBuilder(self.source, self.site, self.mask, self.rules, self.title, complete, cache, self.logo)
 
-    def make(self, folder: Path, names: Sequence[str], workers: int) -> "BuiltPart":
+    def make(self, folder: Path, names: Sequence[str], workers: int = 2) -> "BuiltPart":
         """Create the files, with several processes if there are many, and count what was masked in them."""
         from hackathon.web.site.build import made_by
 
@@ -169,7 +163,6 @@ def _plan(
     record: kept_site.Kept,
     *,
     title: str,
-    subtitle: str,
     languages: Sequence[str] | None,
     studies: Sequence[str] | None,
 ) -> _Plan:
@@ -186,7 +179,7 @@ def _plan(
         source = replace(source, event=None, event_folder=None)
     site = SiteMap(source, rules, chosen, mask, studies)
     event = repr((source.event, logo, _beside(source), sorted(source.laptops or ())))
-    base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, subtitle, chosen, event, studies)
+    base = kept_site.digest(kept_site.toolkit(), mask.fingerprint, rules, title, chosen, event, studies)
     digests = {part.team.name: kept_site.digest_of_runs(part.team.runs, marks) for part in site.parts}
     keys: dict[str, str] = {}
     titles = [_titles_mark(part.team.projects) for part in site.parts]
@@ -211,7 +204,7 @@ def _plan(
         keys[logo_name(logo)] = kept_site.digest(logo.raw)
     for name in ("style.css", *SCRIPTS):
         keys[name] = kept_site.digest(kept_site.toolkit(), name)
-    return _Plan(source, site, mask, rules, title, subtitle, studies is None, logo, keys, marks)
+    return _Plan(source, site, mask, rules, title, studies is None, logo, keys, marks)
 
 
 def _add(keys: dict[str, str], site: SiteMap, page: SitePage, key: str) -> None:

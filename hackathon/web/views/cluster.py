@@ -1,7 +1,6 @@
 """The page of the event's clusters: queues and limits, a node's hardware, and the measured network."""
 
 import contextlib
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from hackathon.scaling.show import number as shown
 from hackathon.schedulers.profiles import known_dialect, load_cluster
 from hackathon.text.errors import HackathonError
 from hackathon.text.messages import localized, message
+from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
 from hackathon.text.units import format_moment, format_size, format_walltime
 from hackathon.web.page.figures import Figure, drawn
@@ -281,27 +281,22 @@ def _speeds(entry: dict[str, Any]) -> list[Speed]:
     """Return the measurement of each operation, tolerating files that people have edited."""
     speeds = []
     for operation, measurement in entry["operations"].items():
-        size = _finite(measurement.get("bytes"))
+        size = finite(number(measurement.get("bytes")))
         speeds.append(
             Speed(
                 nodes=entry["nodes"],
                 processes=entry["processes"],
                 backend=line(str(entry.get("backend", ""))),
                 operation=line(str(operation)),
-                latency=_finite(measurement["fits"].get("small", {}).get("alpha_us")),
-                bandwidth=_finite(measurement["fits"].get("large", {}).get("beta_gb_s")),
-                bus=_finite(measurement.get("busbw_gb_s")),
+                latency=finite(number(measurement["fits"].get("small", {}).get("alpha_us"))),
+                bandwidth=finite(number(measurement["fits"].get("large", {}).get("beta_gb_s"))),
+                bus=finite(number(measurement.get("busbw_gb_s"))),
                 size=_binary(size) if size else "",
                 bytes=size,
                 day=line(str(entry.get("date", ""))[:10]),
             )
         )
     return speeds
-
-
-def _finite(value: object) -> float | None:
-    quantity = number(value)
-    return quantity if quantity is not None and math.isfinite(quantity) else None
 
 
 def _binary(size: float) -> str:

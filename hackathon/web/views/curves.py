@@ -226,11 +226,11 @@ def _samples(inside: GuardedFolder, name: str) -> Iterable[tuple[str, Sample]]:
         time = number(fields[0])
         if time is None or not math.isfinite(time):
             continue
-        use, memory, power = (_finite(number(field)) for field in fields[3:6])
+        use, memory, power = (_in_range(number(field)) for field in fields[3:6])
         yield fields[1], Sample(time, fields[2], (use, None if memory is None else memory / _MIB, power))
 
 
-def _finite(value: float | None) -> float | None:
+def _in_range(value: float | None) -> float | None:
     return value if value is not None and abs(value) < LARGEST else None
 
 

@@ -14,8 +14,8 @@ from hackathon.runs.directory import files_of
 from hackathon.runs.record import read_record
 from hackathon.scaling.show import number
 from hackathon.scaling.show import state as state_word
-from hackathon.text.json_fields import finite
 from hackathon.text.messages import message
+from hackathon.text.numbers import finite
 from hackathon.web.page import sanitize as clean
 from hackathon.web.page.pages import span
 from hackathon.web.views.run import allowed, marked

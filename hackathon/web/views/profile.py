@@ -12,8 +12,9 @@ from hackathon.profiling.shares import PARTS
 from hackathon.profiling.traces.recording import FOLDER
 from hackathon.profiling.traces.stored import FACT, RANKS
 from hackathon.runs.directory import RunDirectory, files_of
-from hackathon.text.json_fields import count_of, finite, listed, mapping_of, text_of, texts_of
+from hackathon.text.json_fields import count_of, listed, mapping_of, text_of, texts_of
 from hackathon.text.messages import language
+from hackathon.text.numbers import finite
 from hackathon.web.page import sanitize as clean
 
 WIDTH, ROW, NAME, BAR = 1000, 26, 70, 18

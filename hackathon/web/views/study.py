@@ -179,19 +179,17 @@ def run_row(run: RunEntry) -> RunRow:
     )
 
 
-def study_figures(
-    results: Mapping[str, Any], *, others: Sequence[tuple[str, Mapping[str, Any]]] = (), prefix: str = ""
-) -> list[Figure]:
+def study_figures(results: Mapping[str, Any], *, others: Sequence[tuple[str, Mapping[str, Any]]] = ()) -> list[Figure]:
     """Return speed-up and efficiency over processes, log2, with ideal, the 75 % line and repeats as points.
 
     `others`: (name, results) of studies from the same base, drawn in a muted style. Several series have a colour each.
-    Empty if no point has a speed-up. `prefix` makes the names of these pictures unique in the page.
+    Empty if no point has a speed-up.
     """
     if not any(point["speedup"] is not None for point in points_of(results)):
         return []
     if len(series_of(results)) > 1:
         spec = plot_spec(results, title="")
-        return [_series_figure(spec, results, name, prefix) for name in PANELS]
+        return [_series_figure(spec, results, name) for name in PANELS]
     points = [point for entry in (results, *(entry for _, entry in others)) for point in entry["points"]]
     # The axes have room for all studies, the points are those of this one.
     spec = plot_spec({**results, "points": points, "series": []}, title="")
@@ -203,10 +201,10 @@ def study_figures(
         for point in entry["points"]
         if point["speedup"] is not None
     ]
-    return [_figure(spec, results, others, name, prefix) for name in PANELS]
+    return [_figure(spec, results, others, name) for name in PANELS]
 
 
-def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: str, prefix: str) -> Figure:
+def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: str) -> Figure:
     """Return one picture of several series, each with its own colour and column."""
     chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
     chart.pop("title", None)
@@ -223,7 +221,7 @@ def _series_figure(spec: Mapping[str, Any], results: Mapping[str, Any], name: st
         for title, column in zip(names, columns, strict=True)
     )
     return Figure(
-        name=f"{prefix}{name}",
+        name=name,
         title=message(f"scaling.plot_{name}"),
         alt=message(ALT[name], points=points),
         spec=chart,
@@ -237,7 +235,6 @@ def _figure(
     results: Mapping[str, Any],
     studies: Sequence[tuple[str, Mapping[str, Any]]],
     name: str,
-    prefix: str,
 ) -> Figure:
     chart = copy.deepcopy({**panel(spec, name), "background": None, "padding": 2, **SIZE})
     chart.pop("title", None)
@@ -253,7 +250,7 @@ def _figure(
     beside = [{point["processes"]: _text(point, name) for point in entry["points"]} for _, entry in studies]
     sizes = sorted({*texts, *(size for column in beside for size in column)})
     return Figure(
-        name=f"{prefix}{name}",
+        name=name,
         title=message(f"scaling.plot_{name}"),
         alt=message(ALT[name], points=", ".join(f"{size}: {text}" for size, text in texts.items())),
         spec=chart,

@@ -8,8 +8,8 @@ from typing import Any
 from hackathon.access.guarded_folder import GuardedFolder
 from hackathon.logs.collapse import ranks_text
 from hackathon.logs.values import number
-from hackathon.text.json_fields import finite
 from hackathon.text.messages import lookup, message
+from hackathon.text.numbers import finite
 from hackathon.text.units import format_moment
 
 RANKS = 256

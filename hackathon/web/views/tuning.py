@@ -16,8 +16,8 @@ from hackathon.runs.status import status
 from hackathon.runs.study import TUNE, Study
 from hackathon.scaling.plot import filled
 from hackathon.text.errors import HackathonError
-from hackathon.text.json_fields import finite
 from hackathon.text.messages import message
+from hackathon.text.numbers import finite
 from hackathon.text.paths import shipped
 from hackathon.tuning.trials.curves import Scale
 from hackathon.tuning.trials.ledger import Trial, plan_of, trials_of

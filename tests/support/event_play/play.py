@@ -211,7 +211,7 @@ def _python(packages: str) -> str | None:
     environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, pydantic, yaml, starlette, uvicorn, torch, hackathon"]
+        command = [python, "-c", "import click, yaml, starlette, uvicorn, torch, hackathon"]
         with contextlib.suppress(OSError):
             if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
                 return python

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.pbs.dialect import PbsDialect
-from hackathon.schedulers.pbs.parse import number
+from hackathon.schedulers.pbs.parse import job_number
 from support.pbs_samples import SAMPLES, as_text, blocks_of
 from support.truncation import Other, Status
 
-PBS, MIYABI = Pbs(), Pbs(PbsDialect(history="H"))
+PBS, MIYABI = Pbs(), registry.load("pbs", {"history": "H"})
 DULL = r"    (?:Variable_List|Error_Path|Output_Path|Submit_arguments) = |\t"
 AT_ONCE = 2
 """Jobs of a sample in one case: each has its answer cut behind a job as well as inside."""
@@ -71,7 +71,7 @@ def _of_jobs(name: str, blocks: list[str]) -> Iterator[Status]:
     jobs: dict[str, dict[str, str]] = {}
     for block in blocks:
         shown = block.partition("\n")[0].removeprefix("Job Id: ")
-        jobs.setdefault(number(shown), {})[shown] = block
+        jobs.setdefault(job_number(shown), {})[shown] = block
     numbers = list(jobs)
     for first in range(0, len(numbers), AT_ONCE):
         some = [jobs[each] for each in numbers[first : first + AT_ONCE]]

@@ -301,7 +301,5 @@ def test_only_job_templates_may_be_somebody_elses() -> None:
 
 
 def test_help_imports_no_jinja() -> None:
-    program = (
-        "import sys, hackathon.cli.main, hackathon.jobs.render; assert not {'jinja2', 'pydantic'} & set(sys.modules)"
-    )
+    program = "import sys, hackathon.cli.main, hackathon.jobs.render; assert 'jinja2' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

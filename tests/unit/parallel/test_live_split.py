@@ -12,11 +12,12 @@ import torch
 from torch import fx, nn
 from torch.utils import _pytree as pytree
 
-from hackathon.parallel.live.align import aligned
 from hackathon.parallel.live.capture import Captured, NoLossError, capture
+from hackathon.parallel.live.inference import aligned
 from hackathon.parallel.live.seeds import Moment
-from hackathon.parallel.live.split import SplitError, StagePart, at_boundaries, legal_cuts, split
+from hackathon.parallel.live.split import SplitError, StagePart, split
 from hackathon.parallel.live.stage import bind
+from support.cuts import at_boundaries, legal_cuts
 from support.partitioned_models import example, seeding
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]

@@ -26,10 +26,11 @@ from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.offload import Streamed
 from hackathon.parallel.live.offload_blocks import stream_graph, stream_modules
 from hackathon.parallel.live.seeds import Moment
-from hackathon.parallel.live.split import at_boundaries, legal_cuts, split
+from hackathon.parallel.live.split import split
 from hackathon.parallel.plan.cost import CostedPlan, Stage
 from hackathon.parallel.plan.devices import devices_of
 from hackathon.parallel.plan.graph import graph_of
+from support.cuts import at_boundaries, legal_cuts
 from support.partitioned_models import example
 
 pytestmark = pytest.mark.torch

@@ -13,7 +13,8 @@ from torch import nn
 from hackathon.parallel.live import batches
 from hackathon.parallel.live.capture import capture
 from hackathon.parallel.live.shards import PIECES, in_blocks, is_shardable, leaves_stage
-from hackathon.parallel.live.split import StagePart, at_boundaries, legal_cuts, split
+from hackathon.parallel.live.split import StagePart, split
+from support.cuts import at_boundaries, legal_cuts
 from support.partitioned_models import example
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]

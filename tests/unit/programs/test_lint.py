@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hackathon.config.cluster import Queue
+from hackathon.config.problems import ConfigError
 from hackathon.programs.scripts.findings import RULES, LintReport
 from hackathon.programs.scripts.fixes import fixed, write_fixed
 from hackathon.programs.scripts.lint import lint
@@ -227,6 +228,33 @@ def test_long_and_odd_scripts_end(name: str) -> None:
     for prefix in (b"#SBATCH -n 1\n", b"#PBS -q gen_S\n#PBS -b 2\n", b"#$ -cwd\n"):
         report = lint(script_text(b"#!/bin/bash\n" + prefix + ODD[name] + b"\n", "x"))
         assert report.dialect is not None
+
+
+KUMO = """name: kumo
+scheduler: pbs
+node: {cores: 8}
+queues: {k-main: {nodes: 2}}
+scripts:
+  signs: {-q: 'k-\\w+'}
+  rules: [gpus-given]
+  internal_queues: {k-large: k-main}
+  scratch: $KUMO_TMP
+"""
+
+
+def test_a_profile_of_the_user_s_own_is_known_by_its_scripts(own_home: Path) -> None:
+    file = own_home / "config/hackathon/clusters/kumo.yaml"
+    file.parent.mkdir(parents=True)
+    file.write_text(KUMO)
+    script = b"#!/bin/bash\n#PBS -q k-large\n#PBS -l select=2:ngpus=1\ncp a /tmp/a\n"
+    findings = {finding.rule: finding for finding in lint(script_text(script, "x")).findings}
+    assert findings.keys() == {"queue-internal", "gpus-given", "tmp-forbidden"}
+    assert findings["queue-internal"].replacement == "#PBS -q k-main"
+    assert findings["tmp-forbidden"].replacement == "cp a $KUMO_TMP/a" and "kumo" in findings["tmp-forbidden"].message
+    assert lint(script_text(script.replace(b"k-large", b"main"), "x")).findings == ()
+    file.write_text(KUMO.replace("k-\\w+", "k-("))
+    with pytest.raises(ConfigError, match=r"scripts\.signs\.-q"):
+        load_cluster("kumo")
 
 
 def test_every_language_is_known_by_name() -> None:

@@ -430,7 +430,7 @@ def test_queues() -> None:
 
 @pytest.mark.parametrize("text", ["12", "7.3", "7.1-4:2", "9999999"])
 def test_ids(text: str) -> None:
-    assert GE.is_id(text) and GE.same_job(text, text) and GE.same_job(ids.number(text), text)
+    assert GE.is_id(text) and GE.same_job(text, text) and GE.same_job(ids.job_number(text), text)
 
 
 @pytest.mark.parametrize("text", ["0", "0000", "-f", "12 13", "*", "hk-abcdefgh", "12\n", "7.", "٣"])

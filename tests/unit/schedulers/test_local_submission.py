@@ -278,5 +278,5 @@ def test_command_is_light() -> None:
     done = subprocess.run(
         [sys.executable, "-S", "-c", program], env={"PYTHONPATH": root}, capture_output=True, text=True, check=True
     )
-    heavy = {"click", "pydantic", "jinja2", "yaml", "rich", "asyncio", "subprocess", "argparse", "inspect", "socket"}
+    heavy = {"click", "jinja2", "yaml", "rich", "asyncio", "subprocess", "argparse", "inspect", "socket"}
     assert not heavy & set(done.stdout.split())

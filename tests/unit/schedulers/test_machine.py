@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from hackathon import schedulers
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, SchedulerError
 from hackathon.schedulers.local.commands import Local
 from hackathon.schedulers.machine import NodeGroup, QueueInfo
 from hackathon.schedulers.pbs.commands import Pbs
-from hackathon.schedulers.pbs.dialect import PbsDialect
 from hackathon.schedulers.slurm.commands import Slurm
 
 FOLDER = Path(schedulers.__file__).parent
@@ -99,5 +99,5 @@ def test_virtual_nodes_of_a_host_are_one_node() -> None:
 
 
 def test_who_does_not_tell_is_not_asked() -> None:
-    assert Local().nodes_argv() == [] and Pbs(PbsDialect(history="H")).nodes_argv() == []
+    assert Local().nodes_argv() == [] and registry.load("pbs", {"history": "H"}).nodes_argv() == []
     assert Local().parse_nodes([]) == []

@@ -6,14 +6,15 @@ import pytest
 
 from hackathon.runs.markers import Markers
 from hackathon.runs.states import decide
+from hackathon.schedulers import registry
 from hackathon.schedulers.base import CommandOutput, SchedulerError, StatusAnswer
-from hackathon.schedulers.pbs import history, parse, site, text
+from hackathon.schedulers.pbs import history, miyabi, parse, text
 from hackathon.schedulers.pbs.commands import Pbs
 from hackathon.schedulers.pbs.dialect import PbsDialect
 from support.pbs_samples import SAMPLES, blocks_of
 
 PBS = Pbs()
-MIYABI = Pbs(PbsDialect(history="H"))
+MIYABI = registry.load("pbs", {"history": "H"})
 NO_JOBS = Pbs(PbsDialect(history="none"))
 
 
@@ -253,8 +254,8 @@ def row(number: int, word: str, name: str = "hk-abcdefgh") -> str:
 
 def test_sample_row_is_read() -> None:
     assert ROW in TEXT and HEADING in TEXT
-    found = site.table(said(["qstat"], "Miyabi scheduled stop time: 2026/11/30\n" + HEADING + ROW))
-    assert found == ([site.Row("1234002", "example_fu", "FINISH")], True)
+    found = miyabi.table(said(["qstat"], "Miyabi scheduled stop time: 2026/11/30\n" + HEADING + ROW))
+    assert found == ([miyabi.Row("1234002", "example_fu", "FINISH")], True)
 
 
 def asked(scheduler: Pbs, ids: list[str], answers: dict[str, CommandOutput]) -> StatusAnswer:
@@ -323,7 +324,7 @@ def test_many_jobs_of_a_site_are_read_from_its_table() -> None:
 def test_number_at_the_cut_is_not_used() -> None:
     table = HEADING + row(1234, "RUNNING")
     for end in range(len(table)):
-        found = site.table(said(["qstat"], table[:end]))
+        found = miyabi.table(said(["qstat"], table[:end]))
         assert found is None or found[0] == [] or end == len(table)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hackathon.schedulers.base import CommandOutput, JobState, SchedulerError, Submission
 from hackathon.schedulers.slurm import commands
-from hackathon.schedulers.slurm.hosts import hosts
+from hackathon.schedulers.slurm.parse import hosts
 from hackathon.schedulers.slurm.words import NEVER_REASONS, STATES, never_runs
 
 SAMPLES = Path(commands.__file__).parent / "samples"

@@ -29,10 +29,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "the shell of a job does not know `module` here. Put `{better}` before it.",
         "ここではジョブのシェルが `module` を認識しません。その前に `{better}` を入れてください。",
     ),
-    "node_file_missing": (
-        "mpirun does not know the nodes of the job here: give it `{better}`.",
-        "ここでは mpirun がジョブのノードを認識しません。`{better}` を指定してください。",
-    ),
     "mpi_options_missing": (
         "mpirun does not know the nodes of the job here: give it `{better}`.",
         "ここでは mpirun がジョブのノードを認識しません。`{better}` を指定してください。",

@@ -251,8 +251,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
         '{site} では `-L jobenv=singularity` がないとコンテナが失敗します（"Failed to create mount namespace"）。',
     ),
     "ssh_flag": (
-        "ssh between the nodes of a job needs `-v USE_SSH=1` here.",
-        "ここではジョブのノード間の ssh に `-v USE_SSH=1` が必要です。",
+        "ssh between the nodes of a job needs `{option}` here.",
+        "ここではジョブのノード間の ssh に `{option}` が必要です。",
     ),
     **COMMANDS,
 }
