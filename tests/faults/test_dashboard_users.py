@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,8 +20,7 @@ from hackathon.board.board import open_board
 from hackathon.board.directory import make_place
 from hackathon.board.entry import letters
 from hackathon.board.post import post
-from support.accounts import change_accounts
-from support.paths import ROOT
+from support.accounts import change_accounts, interpreter_for_others
 from support.patience import STRETCH
 
 PATIENCE = STRETCH * 120
@@ -149,26 +147,10 @@ class Users:
                 process.wait(PATIENCE)
 
 
-def _python() -> tuple[str, str] | None:
-    packages = ":".join([str(ROOT), *(path for path in sys.path if path.endswith("-packages"))])
-    environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
-    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, yaml, starlette, uvicorn, hackathon"]
-        with contextlib.suppress(OSError):
-            if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
-                return python, packages
-    return None
-
-
 @pytest.fixture(scope="module")
 def users() -> Iterator[Users]:
     """Two real accounts, made for this module and taken away after it."""
-    if os.geteuid() != 0 or shutil.which("useradd") is None:
-        pytest.skip("two users need root and useradd")
-    python = _python()
-    if python is None:
-        pytest.skip("other users can not reach this Python or this checkout")
+    python = interpreter_for_others()
     folder = Path(tempfile.mkdtemp(prefix="hk-", suffix=letters(), dir="/tmp"))
     folder.chmod(0o755)
     made = Users(folder, *python)

@@ -21,6 +21,9 @@ from support.event_play.pretender import pretend
 from support.event_play.report import report, site, slides, use
 from support.event_play.survey import by_file, by_form, by_terminal, close, counted, open_survey, served
 from support.event_play.teams import at_once, fail_and_mend, fingerprint, get_ready, make_project, scale
+from support.installed import needs
+
+needs("torch")
 
 MEMBERS = {user: team for team, members in TEAMS.items() for user, _ in members}
 HOSTILE = {"eve": "", "daichi": "Cumulus"}

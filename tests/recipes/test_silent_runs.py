@@ -26,7 +26,7 @@ VARIANTS: dict[str, tuple[str, int, str, Mapping[str, str]]] = {
     "same-data": ("torch-ddp", 2, "--epochs 2", {SHARE: SHARE.replace("world_size, rank", "1, 0")}),
     "starved": ("torch-ddp", 1, "--epochs 2", {BATCH: f"{BATCH}\n            __import__('time').sleep(0.2)"}),
     "nan-loss": ("torch-ddp", 1, "--epochs 4 --lr 1e6 --warmup-epochs 0", {}),
-    "flat-loss": ("torch-ddp", 1, "--epochs 11 --lr 0", {}),
+    "flat-loss": ("torch-ddp", 1, "--epochs 3 --batch-size 16 --lr 0", {}),
 }  # fmt: skip
 
 
@@ -83,9 +83,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         made.make(name, recipe, f"python train.py {options}", changes)
         made.call("submit", "--processes", str(processes), "--threads", "1", where=name)
     made.call("init", "--recipe", "torch-ddp", str(made.folder / "study"))
-    # as many epochs as the flat loss needs to be seen
-    words = ("--processes", "1,2", "--threads", "1", "-p", "epochs=11", "--walltime", "01:00:00", "--wait")
-    made.call("scale", "--cluster", "laptop", *words, where="study")
+    # as many steps as the flat loss needs to be seen
+    words = ("--processes", "1,2", "--mode", "strong", "-p", "epochs=3", "-p", "batch_size=16", "--threads", "1")
+    made.call("scale", "--cluster", "laptop", *words, "--walltime", "01:00:00", "--wait", where="study")
     for name in VARIANTS:
         made.wait(name)
     yield made

@@ -1,6 +1,7 @@
 """What tests with several real Unix users begin with: a Python and a checkout that other accounts can reach."""
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -15,19 +16,30 @@ import pytest
 
 from hackathon.access.ownership import look
 from hackathon.access.trust_record import FILE, TRUST, Decision
+from support import warm
 from support.paths import ROOT
 from support.patience import until
 
 
 def python_for_others() -> tuple[str, str]:
-    """Return a Python that other accounts can run and the PYTHONPATH that it needs; skip where there can be none."""
+    """Return a Python that other accounts can run and the PYTHONPATH that it needs; skip where there can be none.
+
+    It has imported the toolkit (`support.warm`): not for tests that look at the processes themselves.
+    """
+    python, packages = interpreter_for_others()
+    return warm.with_toolkit(python, packages), packages
+
+
+@functools.cache
+def interpreter_for_others() -> tuple[str, str]:
+    """As `python_for_others`, a plain interpreter."""
     if os.geteuid() != 0 or shutil.which("useradd") is None:
         pytest.skip("two users need root and useradd")
     packages = ":".join([str(ROOT), *(path for path in sys.path if path.endswith("-packages"))])
     environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, yaml, hackathon"]
+        command = [python, "-c", "import click, yaml, starlette, uvicorn, hackathon"]
         with contextlib.suppress(OSError):
             if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
                 return python, packages

@@ -50,7 +50,7 @@ def plan_of(
     name: str, replicas: list[int], micro_batches: int, samples: int, recompute: bool = False
 ) -> dict[str, Any]:
     """Return a plan with cuts at even distances, in the form of plan.json."""
-    operators, cuts = _operators_of(name, samples // micro_batches)
+    operators, cuts = operators_of(name, samples // micro_batches)
     starts = [0, *(cuts[(at + 1) * len(cuts) // len(replicas) - 1] for at in range(len(replicas) - 1))]
     ends = [*starts[1:], len(operators)]
     stages = [
@@ -104,7 +104,7 @@ def traced_once() -> Iterator[None]:
 
 
 @functools.cache
-def _operators_of(name: str, samples: int) -> tuple[list[str], list[int]]:
+def operators_of(name: str, samples: int) -> tuple[list[str], list[int]]:
     """Return the operators of a model's graph and where it may be cut; a capture takes a second for each scenario."""
     model, batch, loss = example(name, samples)
     (first,) = batches.even_pieces(batches.inputs_of(batch, loss is not None), 1)
@@ -613,7 +613,7 @@ def trace_examples(names: list[str]) -> None:
     if "meta" in names:
         _captured_on_meta()
     for name in ("chain", "unet", "untied", "gpt"):
-        _operators_of(name, 2)
+        operators_of(name, 2)
         model, batch, loss = example(name, 2)
         (inputs,) = batches.even_pieces(batches.inputs_of(batch, loss is not None), 1)
         copy = TracedOnce.of(model, loss)

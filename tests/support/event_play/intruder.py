@@ -97,7 +97,7 @@ def in_the_terminal(play: Play, role: str, used: str) -> None:
 
 def while_somebody_answers(play: Play, role: str, victim: str, token: str) -> None:
     """Look at all that can be seen of a participant who is just answering with a token in the terminal."""
-    words = ("hackathon", "survey", "answer", NAME, "--token")
+    words = ("hackathon-apart", "survey", "answer", NAME, "--token")
     typing = play.on_terminal(victim, *words, at=play.event)
     try:
         typing.wait_for(b"token")

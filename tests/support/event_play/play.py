@@ -8,7 +8,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -19,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from support.accounts import change_accounts
-from support.paths import ROOT
+from support import warm
+from support.accounts import change_accounts, interpreter_for_others
 
 PATIENCE = 240.0
 """Seconds for one command; a busy machine is no failure."""
@@ -206,27 +205,10 @@ def _command(folder: Path, name: str, *words: str) -> None:
     path.chmod(0o755)
 
 
-def _python(packages: str) -> str | None:
-    """Return a Python that other users reach together with this checkout and its packages."""
-    environment = {"PYTHONPATH": packages, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
-    options: dict[str, Any] = {"user": 64001, "group": 64000, "extra_groups": []}
-    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
-        command = [python, "-c", "import click, yaml, starlette, uvicorn, torch, hackathon"]
-        with contextlib.suppress(OSError):
-            if subprocess.run(command, env=environment, cwd="/", capture_output=True, **options).returncode == 0:
-                return python
-    return None
-
-
 @contextmanager
 def accounts(roles: Iterable[str], teams: dict[str, str], groups: Iterable[str]) -> Iterator[Play]:
     """Make accounts for roles (`teams`: role → team) and Unix groups for teams; take all away at the end."""
-    if os.geteuid() != 0 or shutil.which("useradd") is None or shutil.which("groupadd") is None:
-        pytest.skip("two users need root and useradd")
-    packages = ":".join([str(ROOT), *(path for path in sys.path if path.endswith("-packages"))])
-    python = _python(packages)
-    if python is None:
-        pytest.skip("other users can not reach this Python or this checkout")
+    python, packages = interpreter_for_others()
     folder = Path(tempfile.mkdtemp(prefix="hk-event-"))
     folder.chmod(0o755)
     play = Play(folder, python, packages, os.urandom(3).hex(), teams=dict(teams))
@@ -238,8 +220,10 @@ def accounts(roles: Iterable[str], teams: dict[str, str], groups: Iterable[str])
         (folder / "slots").mkdir()
         (folder / "slots").chmod(0o1777)  # as `/tmp/hackathon-slots`: the machine's queue
         for name in ("python", "python3"):
-            _command(folder / "bin", name, python)
-        _command(folder / "bin", "hackathon", python, "-m", "hackathon")
+            _command(folder / "bin", name, warm.with_torch(python, packages))
+        _command(folder / "bin", "hackathon", warm.with_toolkit(python, packages), "-m", "hackathon")
+        # for a test that looks at the process itself
+        _command(folder / "bin", "hackathon-apart", python, "-m", "hackathon")
         for number, team in enumerate(groups):
             name = f"hk{play.end}{number}"
             change_accounts("groupadd", name)

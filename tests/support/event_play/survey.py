@@ -45,7 +45,7 @@ def served(play: Play) -> "Iterator[tuple[str, subprocess.Popen[str]]]":
     """Serve the form in the organiser's account; yield its address and the process."""
     play.log.append(f"kanri: hackathon survey serve {NAME} --port 0")
     process = play.start(
-        "kanri", "hackathon", "survey", "serve", NAME, "--port", "0", at=play.event, PYTHONUNBUFFERED="1"
+        "kanri", "hackathon-apart", "survey", "serve", NAME, "--port", "0", at=play.event, PYTHONUNBUFFERED="1"
     )
     try:
         assert process.stdout is not None

@@ -6,13 +6,15 @@ the interpreter: it hands its arguments, environment, folder and open streams to
 and forks. What runs is the same program in a process of its own.
 """
 
+import fcntl
 import functools
+import hashlib
 import os
 import pkgutil
+import secrets
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,8 +33,10 @@ TORCH = (
 )
 JOBS_OWN = "hackathon-python"
 """The folder with the `sitecustomize` of every job; `profiler` is that of `hackathon profile`."""
+_RUN = os.environ.get("PYTEST_XDIST_TESTRUNUID") or secrets.token_hex(8)
+"""What the workers of one run of the tests have in common: they share the servers."""
 _SERVERS: list["subprocess.Popen[bytes]"] = []
-"""Each ends when its standard input does: with this process, however it ends."""
+"""Kept, so that nobody waits for them."""
 
 
 @pytest.fixture(scope="session")
@@ -42,10 +46,14 @@ def warm_python() -> str:
 
 
 @functools.cache
-def with_torch() -> str:
-    """As the fixture `warm_python`."""
-    environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return _with_torchrun(_serve(TORCH, environment, laid=(JOBS_OWN, "profiler")))
+def with_torch(interpreter: str = sys.executable, packages: str = "") -> str:
+    """As the fixture `warm_python`; by another interpreter with a PYTHONPATH, which other accounts can run."""
+    environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **_with_path(packages)}
+    return _with_torchrun(_serve(TORCH, environment, interpreter, laid=(JOBS_OWN, "profiler")))
+
+
+def _with_path(packages: str) -> dict[str, str]:
+    return {"PYTHONPATH": packages} if packages else {}
 
 
 def _with_torchrun(python: str) -> str:
@@ -55,8 +63,10 @@ def _with_torchrun(python: str) -> str:
 
 def _with_launcher(python: str, name: str, module: str, first: str = "") -> str:
     launcher = Path(python).with_name(name)
-    launcher.write_text(f'#!/bin/sh\n{first}exec {python} -m {module} "$@"\n')
-    launcher.chmod(0o755)
+    made = launcher.with_name(f"{name}-{os.getpid()}")
+    made.write_text(f'#!/bin/sh\n{first}exec {python} -m {module} "$@"\n')
+    made.chmod(0o755)
+    made.replace(launcher)  # another worker may be running it
     return python
 
 
@@ -75,14 +85,17 @@ def of_stack(folder: Path, *modules: str) -> str:
 
 
 @functools.cache
-def with_toolkit() -> str:
+def with_toolkit(interpreter: str = sys.executable, packages: str = "") -> str:
     """Return an executable that runs `-m hackathon …` as this Python does, with the toolkit imported beforehand.
 
+    Or as another interpreter does with a PYTHONPATH, which other accounts can run.
     Not the commands' own modules: those make their texts when they are imported, in the language of that process.
     """
     found = [each.name for each in pkgutil.walk_packages(hackathon.__path__, "hackathon.")]
     apart = ("hackathon.cli", "hackathon.runtime", "hackathon.parallel", "hackathon.__main__")
-    return _serve([*(name for name in found if not name.startswith(apart)), "held_rules"], {})
+    return _serve(
+        [*(name for name in found if not name.startswith(apart)), "held_rules"], _with_path(packages), interpreter
+    )
 
 
 def _serve(
@@ -91,21 +104,39 @@ def _serve(
     interpreter: str = sys.executable,
     laid: tuple[str, ...] = (JOBS_OWN,),
 ) -> str:
-    """Start a server, which ends with this process and takes its folder away, and return its command."""
-    folder = Path(tempfile.mkdtemp(prefix="hk-warm-", dir="/tmp"))  # a short path: a unix socket lies in it
+    """Return the command of a server, which is started when no worker has done so.
+
+    It ends with the process that started the workers, and takes its folder away.
+    """
+    key = repr((_RUN, interpreter, modules, environment, laid)).encode()
+    folder = Path("/tmp", f"hk-warm-{hashlib.sha256(key).hexdigest()[:12]}")  # a short path: a unix socket lies in it
     command = folder / "python"
-    # isolated and without `site`: it has to start quickly
-    client = [sys.executable, "-I", "-S", str(HERE / "client.py"), str(folder / "socket"), interpreter, ",".join(laid)]
-    command.write_text(f'#!/bin/sh\nexec {shlex.join(client)} "$@"\n')
-    command.chmod(0o755)
+    folder.mkdir(mode=0o711, exist_ok=True)  # other accounts may use it as well
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not command.exists():
+            _start(folder / "socket", modules, environment, interpreter)
+            # isolated and without `site`: it has to start quickly
+            client = [interpreter, "-I", "-S", str(HERE / "client.py")]
+            line = shlex.join([*client, str(folder / "socket"), interpreter, ",".join(laid)])
+            command.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+            command.chmod(0o755)
+    return str(command)
+
+
+def _start(address: Path, modules: tuple[str, ...] | list[str], environment: dict[str, str], interpreter: str) -> None:
+    """Start a server, and return when it has imported the modules."""
+    owner = os.pidfd_open(os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid())
     ready, told = os.pipe()
-    command_line = [interpreter, str(HERE / "server.py"), str(folder / "socket"), str(told), *modules]
     _SERVERS.append(
-        subprocess.Popen(command_line, env=os.environ | environment, pass_fds=[told], stdin=subprocess.PIPE, cwd="/")
-    )
+        subprocess.Popen(
+            [interpreter, str(HERE / "server.py"), str(address), str(told), str(owner), *modules],
+            env=os.environ | environment, pass_fds=[told, owner], stdin=subprocess.DEVNULL, cwd="/",
+        )
+    )  # fmt: skip
     os.close(told)
+    os.close(owner)
     try:
         assert os.read(ready, 1), "the server ended"
     finally:
         os.close(ready)
-    return str(command)

@@ -1,4 +1,7 @@
-"""The process that forks: `server.py SOCKET READY MODULE…`; it imports the modules and writes a byte to READY."""
+"""The process that forks: `server.py SOCKET READY OWNER MODULE…`.
+
+It imports the modules, writes a byte to READY, and ends when the process ends that OWNER, a pidfd, stands for.
+"""
 
 import atexit
 import ctypes
@@ -21,22 +24,25 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 
-def main(address: str, ready: int, modules: list[str]) -> None:
-    """Serve until standard input ends, then remove the socket's folder; a process of its own keeps every request."""
+def main(address: str, ready: int, owner: int, modules: list[str]) -> None:
+    """Serve until the owner ends, then remove the socket's folder; a process of its own keeps every request."""
+    os.set_inheritable(owner, False)
     for name in modules:
         importlib.import_module(name)
     gc.freeze()  # a collection in a fork would write to all objects, and so copy their memory
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the keepers leave no zombies
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
+        Path(address).chmod(0o666)  # whoever connects gets a program in the own account, and nothing else
         listener.listen(64)
         os.write(ready, b".")
         os.close(ready)
-        while listener in select.select([listener, sys.stdin], [], [])[0]:
+        while owner not in select.select([listener, owner], [], [])[0]:
             connection, _ = listener.accept()
             if os.fork() == 0:
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 listener.close()
+                os.close(owner)
                 keep(connection)
             connection.close()
     shutil.rmtree(Path(address).parent)
@@ -54,6 +60,7 @@ def keep(connection: socket.socket) -> NoReturn:
         os._exit(0)
     child = os.fork()
     if child == 0:
+        take_account(connection)
         connection.close()
         become(marshal.loads(body), list(streams))
     for each in streams:
@@ -84,6 +91,18 @@ def move(connection: socket.socket) -> None:
     )
     if flags and ctypes.CDLL(None, use_errno=True).setns(os.pidfd_open(client), flags):  # a pidfd: since Linux 5.8
         sys.exit(f"setns: {os.strerror(ctypes.get_errno())}")
+
+
+def take_account(connection: socket.socket) -> None:
+    """Become the client's user, with its groups, if it is another than this process's."""
+    _, uid, gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if uid == os.geteuid():
+        return
+    groups = connection.getsockopt(socket.SOL_SOCKET, 59, 4 * 256)  # SO_PEERGROUPS
+    os.setgroups([group for (group,) in struct.iter_unpack("i", groups)])
+    os.setresgid(gid, gid, gid)
+    os.setresuid(uid, uid, uid)
+    ctypes.CDLL(None).prctl(4, 1)  # PR_SET_DUMPABLE: without it /proc/self would stay root's
 
 
 def become(told: dict[str, Any], streams: list[int]) -> NoReturn:
@@ -164,4 +183,4 @@ def customize() -> None:
         traceback.print_exc()
 
 
-main(sys.argv[1], int(sys.argv[2]), sys.argv[3:])
+main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from support import warm
+from support.accounts import interpreter_for_others, public_folder, python_for_others
 from support.patience import STRETCH
+
+__all__ = ["public_folder"]
 
 FACTS = """
 import json, os, sys
@@ -101,3 +104,21 @@ def test_what_a_job_lays_in_the_way_of_python_is_imported_first(tmp_path: Path, 
     forked, fresh = _both(["late.py"], tmp_path, LANG="C.UTF-8", PYTHONPATH=str(tmp_path / name))
     first = f"{tmp_path / name} False False\n"
     assert forked == (0, f"{first}{forked_too}\n", "") and fresh == (0, f"{first}False\n", "")
+
+
+def test_a_program_of_another_account_is_that_account_s(public_folder: Path) -> None:
+    (public_folder / "who.py").write_text(
+        "import os\nprint(os.getresuid(), os.getresgid(), sorted(os.getgroups()))\n"
+        "print(os.stat('/proc/self/fd').st_uid, os.listdir('/proc/self/fd') != [])\n"
+        "try:\n    os.setuid(0)\nexcept PermissionError:\n    print('closed')\n"
+    )
+    packages = interpreter_for_others()[1]
+    said = [
+        subprocess.run(
+            [python, "who.py"], cwd=public_folder, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": packages},
+            capture_output=True, text=True, user=64001, group=64000, extra_groups=[64002, 64003], check=True,
+        ).stdout
+        for python, _ in (python_for_others(), interpreter_for_others())
+    ]  # fmt: skip
+    assert said[0] == said[1]
+    assert said[0].startswith("(64001, 64001, 64001) (64000, 64000, 64000) [64002, 64003]\n64001 True\nclosed")

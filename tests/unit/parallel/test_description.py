@@ -1,5 +1,6 @@
 """Captured models as graph.json: nothing is lost, memory counts as in autograd, each cut gives equal bits."""
 
+import functools
 import json
 import math
 import os
@@ -21,7 +22,7 @@ from support import networks
 from support.cut_networks import CutNetwork
 from support.described import Described, really_kept
 from support.paths import ROOT
-from support.stacks import frameworks
+from support.stacks import warm_path
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 OTHERS = {"bert", "gpt2", "llama", "t5", "vit", "mixtral"}
@@ -29,9 +30,15 @@ COUNTS = {"mlp": (9, 7720), "unet": (48, 30536), "lstm": (11, 10436), "counter":
 """Model → its operators, and bytes of its trainable parameters as the sizes of its layers say."""
 
 
+@functools.cache
+def described_by_name(name: str) -> Described:
+    """Return one of the models that are captured, for all tests once."""
+    return Described(networks.CAPTURED[name])
+
+
 @pytest.mark.parametrize("name", list(networks.CAPTURED))
 def test_each_operator_is_in_one_stage_and_no_parameter_is_lost(name: str) -> None:
-    described = Described(networks.CAPTURED[name])
+    described = described_by_name(name)
     assert all(each.is_meta for each in described.built.model.parameters())
     for count in (1, 2, 3):
         described.check(described.stages(count))
@@ -50,7 +57,7 @@ def test_models_of_transformers_are_captured_and_planned() -> None:
     file = ROOT / "tests" / "support" / "transformers_networks.py"
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     done = subprocess.run(
-        [str(frameworks() / "bin" / "python"), "-m", "support.described", str(file)],
+        [f"{warm_path('own-code')}/python", "-m", "support.described", str(file)],
         env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
         capture_output=True, text=True, check=False, cwd=ROOT,
     )  # fmt: skip
@@ -63,7 +70,7 @@ def test_models_of_transformers_are_captured_and_planned() -> None:
 
 @pytest.mark.parametrize("name", list(networks.CAPTURED))
 def test_what_is_kept_for_the_backward_pass_is_what_autograd_keeps(name: str) -> None:
-    found = Described(networks.CAPTURED[name]).numbers()["saved"]
+    found = described_by_name(name).numbers()["saved"]
     built = build(networks.CAPTURED[name], Path(__file__), "cpu")
     assert found == really_kept(built)
 

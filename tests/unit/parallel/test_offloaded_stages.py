@@ -12,9 +12,9 @@ from torch.utils import _pytree as pytree
 
 from hackathon.parallel import AutoParallel
 from hackathon.parallel.live import batches
-from hackathon.parallel.live.capture import capture
 from hackathon.text.errors import RequestError
 from support.partitioned_models import example
+from support.partitioned_ranks import operators_of, traced_once
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 MICRO_BATCHES, SAMPLES = 3, 6
@@ -27,11 +27,11 @@ def adam(parameters: list[Any]) -> Any:
 def model_of(name: str, *, offload: bool, recompute: bool = False, **options: Any) -> tuple[AutoParallel, Any]:
     """Return a model in one stage, and its batch."""
     model, batch, loss = example(name, SAMPLES)
-    first = batches.even_pieces(batches.inputs_of(batch, loss is not None), MICRO_BATCHES)[0]
-    operators = list(capture(model, first[0], first[1], loss, first[2], evaluation=False).operators)
+    operators, _ = operators_of(name, SAMPLES // MICRO_BATCHES)
     stage = {"operators": operators, "replicas": 1, "recompute": recompute, "offload": offload}
     plan = {"schema_version": 1, "micro_batches": MICRO_BATCHES, "stages": [stage]}
-    made = AutoParallel(model, loss=loss, optimizer=adam, example=batch, plan=plan, seed=3, **options)
+    with traced_once():
+        made = AutoParallel(model, loss=loss, optimizer=adam, example=batch, plan=plan, seed=3, check=False, **options)
     return made, batch
 
 
