@@ -29,7 +29,7 @@ from hackathon.runs.study import (
     reserve,
     runs_of,
 )
-from hackathon.runs.submit import Outcome, Outcomes, require_after, submit, submit_many
+from hackathon.runs.submit import Outcome, Outcomes, require_after, submit, submit_chain, submit_many
 from hackathon.text.files import read_json
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def start(
     for condition in [*(["any"] if segments > 1 else []), *([after[0]] if after else [])]:
         require_after(scheduler, condition)
     if segments > 1:
-        from hackathon.runs.chain import create_chain, submit_chain
+        from hackathon.runs.chain import create_chain
 
         (job,) = planned.jobs
         chain = create_chain(

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Any
 from hackathon.runs.directory import RunDirectory, new_run_id
 from hackathon.runs.events import job_events
 from hackathon.runs.markers import read_final
-from hackathon.runs.submit import Outcome, Outcomes, submit
 from hackathon.text.errors import HackathonError, RequestError
 
 if TYPE_CHECKING:
     from hackathon.jobs.request import Request
     from hackathon.jobs.script import JobScript
     from hackathon.runs.source import snapshot
-    from hackathon.schedulers.base import Scheduler
 
 
 @dataclass(frozen=True)
@@ -69,27 +67,6 @@ def create_chain(
             shutil.rmtree(run.path, ignore_errors=True)
         raise
     return runs
-
-
-def submit_chain(
-    runs: Sequence[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None = None
-) -> Outcomes:
-    """Submit the segments in their order, each after the former's end, and return what became of them.
-
-    `after`: what the first one waits for. After a failure no further one is begun: `submit --again` goes on.
-    """
-    outcomes = Outcomes()
-    for run in runs:
-        if outcomes and outcomes[-1].job_id is None:
-            outcomes.append(Outcome(run))
-            continue
-        try:
-            outcomes.append(Outcome(run, submit(run, scheduler, after=after)))
-        except HackathonError as error:
-            outcomes.append(Outcome(run, error=error))
-            continue
-        after = ("any", str(outcomes[-1].job_id))
-    return outcomes
 
 
 def chain_of(run: RunDirectory) -> list[RunDirectory]:

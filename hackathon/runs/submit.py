@@ -8,7 +8,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -181,6 +181,27 @@ def submit_many(
             if failed.is_set():
                 break
         outcomes += [future.result() for future in begun]
+    return outcomes
+
+
+def submit_chain(
+    runs: Sequence[RunDirectory], scheduler: "Scheduler", after: tuple[str, str] | None = None
+) -> Outcomes:
+    """Submit the segments in their order, each after the former's end, and return what became of them.
+
+    `after`: what the first one waits for. After a failure no further one is begun: `submit --again` goes on.
+    """
+    outcomes = Outcomes()
+    for run in runs:
+        if outcomes and outcomes[-1].job_id is None:
+            outcomes.append(Outcome(run))
+            continue
+        try:
+            outcomes.append(Outcome(run, submit(run, scheduler, after=after)))
+        except HackathonError as error:
+            outcomes.append(Outcome(run, error=error))
+            continue
+        after = ("any", str(outcomes[-1].job_id))
     return outcomes
 
 

@@ -125,11 +125,11 @@ def _edited(template: str) -> str:
 
 def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]":
     """Return solved posts like a diagnosis's cause, or like the informative lines of a failure without a rule."""
+    if board is None:
+        return []
     from hackathon.board.board import similar
     from hackathon.diagnosis.findings import Finding
 
-    if board is None:
-        return []
     causes = [finding for finding in diagnosis.findings[:1] if finding.level != "secondary"]
     findings = [*causes, *(Finding("", "", "", "", line, "") for line in diagnosis.unknown)]
     posts = {post.id: post for finding in findings for post in similar(finding, board)}
@@ -137,15 +137,15 @@ def solved_before(diagnosis: "Diagnosis", board: "Board | None") -> "list[Post]"
 
 
 def board_if_any() -> "Board | None":
-    """Return the event's board.
-
-    None if there is none or it cannot be read, because a diagnosis must not depend on it.
-    """
-    from hackathon.board.board import open_board
+    """Return the event's board; None when there is none or it cannot be read: a diagnosis does not depend on it."""
+    from hackathon.board.directory import find_shared
     from hackathon.text.errors import HackathonError
 
     try:
-        return open_board()
+        shared = find_shared(None, os.environ, Path.cwd())  # most have none, and what reads boards is not loaded then
+        from hackathon.board.board import open_board
+
+        return open_board(shared)
     except (HackathonError, OSError):
         return None
 

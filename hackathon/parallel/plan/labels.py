@@ -22,6 +22,16 @@ class Shape:
     """Replicas that are tried; None: all."""
 
     @property
+    def equal(self) -> bool:
+        """Whether all plans have the same number of stages, and the same replicas of each stage."""
+        return self.stages is not None and self.same_replicas is not None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is one choice of stages and replicas."""
+        return self.equal or self.replicas is not None
+
+    @property
     def most_replicas(self) -> int:
         """The most replicas that a stage may have."""
         if self.replicas is not None:
@@ -47,6 +57,18 @@ class Shape:
         else:
             most = self.micro_batches * (self.stages or self.devices)
         return replace(self, devices=min(self.devices, most))
+
+    def equal_choices(self, most: int) -> list["Shape"]:
+        """Return each choice of up to `most` stages with equal replicas, the fastest by a rule of thumb first."""
+        m, devices = self.micro_batches, self.devices
+        choices = [
+            (stages, replicas)
+            for stages in range(1, min(devices, most) + 1)
+            for replicas in range(1, min(devices // stages, m) + 1)
+            if self.allows((replicas,) * stages)
+        ]
+        choices.sort(key=lambda choice: ((m + (choice[0] - 1) * choice[1]) / (choice[0] * choice[1]), choice))
+        return [Shape(stages * count, m, stages=stages, same_replicas=count) for stages, count in choices]
 
     def without_stages(self, most_labels: int) -> "Shape":
         """Return a shape that also holds the plans of this one from which stages were taken out."""

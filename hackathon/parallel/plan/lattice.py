@@ -111,6 +111,20 @@ def _longest_ways(blocks: Blocks, passes: str) -> list[float]:
     return [longest[blocks.of[member]] for member in range(len(operators))]
 
 
+def _longest_after(blocks: Blocks) -> Array:
+    """Return, per block, the seconds of the longest way through operators that begins with it, there and back."""
+    operators = blocks.graph.operators
+    tails = numpy.zeros(len(blocks))
+    for number in range(len(blocks) - 1, -1, -1):
+        passes = sum(operators[member].forward + operators[member].backward for member in blocks.members[number])
+        tails[number] = passes + max((tails[follower] for follower in blocks.followers[number]), default=0.0)
+    return tails
+
+
+MOST_COUNTED = 16
+"""Stages up to which it is counted how many there are behind a cut."""
+
+
 class LinearLattice(Lattice):
     """Cuts of one order of blocks, at all positions or at `ends` only."""
 
@@ -170,13 +184,52 @@ class LinearLattice(Lattice):
                 crossing[0][cut].append(self.forward_seconds[number])
                 crossing[1][cut].append(self.backward_seconds[number])
         self._crossing = [numpy.array([sum(seconds) for seconds in cuts]) for cuts in crossing]
-        remaining = self._passes[-1] - self._passes  # in a chain all of it lies between a forward and its backward pass
-        self._behind = numpy.maximum(
-            remaining + self._crossing[0] + self._crossing[1] if self.chain else 0.0 * remaining, 0.0
-        )
+        self._ready = self._last_ready()
+        if self.chain:  # all that remains lies between a forward and its backward pass
+            remaining = self._passes[-1] - self._passes
+            self._behind = numpy.maximum(remaining + self._crossing[0] + self._crossing[1], 0.0)
+        else:
+            self._behind = numpy.maximum(self._least_way(), self._longest_way())
         self._shared = [
             (sorted(self._place[member] for member in alias.operators), alias.bytes) for alias in self.graph.aliases
         ]
+
+    def _last_ready(self) -> Array:
+        """Return, per cut, where the last block behind it is that waits for nothing behind it.
+
+        All blocks behind a stage that goes so far wait for the stage.
+        """
+        last = numpy.zeros(self.size, int)
+        places = [self._place[members[0]] for members in self.blocks.members]
+        for block, place in enumerate(places):
+            first = max((places[other] for other in self.blocks.before[block]), default=0)
+            numpy.maximum(last[first:place], place, out=last[first:place])
+        return last
+
+    def _least_way(self) -> Array:
+        """Return, per cut, the passes of stages behind it that wait for each other: the least of any such stages."""
+        counted = self.devices.count <= MOST_COUNTED
+        ways = numpy.full((self.devices.count if counted else 1, self.size), numpy.inf)
+        ways[:, -1] = 0.0
+        for cut in range(self.size - 2, -1, -1):
+            passes = numpy.where(numpy.arange(cut + 1, self.size) >= self._ready[cut], self._passes[cut + 1 :], 0.0)
+            passes = numpy.maximum(passes - self._passes[cut], 0.0)
+            if counted:
+                ways[0, cut] = passes[-1]
+                ways[1:, cut] = (passes + ways[:-1, cut + 1 :]).min(axis=1)
+            else:
+                ways[0, cut] = (passes + ways[0, cut + 1 :]).min()
+        least: Array = ways.min(axis=0)
+        return least
+
+    def _longest_way(self) -> Array:
+        """Return, per cut, the longest way through the operators behind it, there and back."""
+        longest = numpy.zeros(self.size)
+        for block, seconds in enumerate(_longest_after(self.blocks)):
+            place = self._place[self.blocks.members[block][0]]
+            longest[place - 1] = max(longest[place - 1], seconds)
+        after: Array = numpy.maximum.accumulate(longest[::-1])[::-1]
+        return after
 
     def crossing(self, cut: int) -> tuple[float, float, float, float, float]:
         """Return bytes, seconds forward and backward, and heads of the one tensor that crosses a cut of a chain."""
@@ -229,13 +282,15 @@ class LinearLattice(Lattice):
             if first < self.size:
                 end = positions[-1] if positions[0] > start else self.size
                 own[first - start - 1 : max(first, end) - start - 1] -= size
+        targets = numpy.arange(start + 1, stop)
+        waited = (targets >= self._ready[start]).astype(float)
         return StageRow(
-            start, numpy.arange(start + 1, stop), True,
+            start, targets, True,
             sums["forward"], sums["backward"], trainable, self._fixed[window] - self._fixed[start], sums["saved"],
             sums["checkpointed"], received[0], received[1], received[2], sent[0], sent[1],
             numpy.maximum.accumulate(self._workspace[start : stop - 1]),
             numpy.maximum.accumulate(self._largest[start : stop - 1]),
-            received[3], received[4], own, numpy.full(count, float(self.chain)), self._behind[window],
+            received[3], received[4], own, waited, waited * self._behind[window],
         )  # fmt: skip
 
 
@@ -328,14 +383,7 @@ class IdealLattice(Lattice):
     @cached_property
     def _tails(self) -> Array:
         """Per cut, the seconds of the longest way through the operators behind it, there and back."""
-        operators, count = self.graph.operators, len(self.blocks)
-        tails = numpy.zeros(count)
-        for number in range(count - 1, -1, -1):
-            passes = sum(
-                operators[member].forward + operators[member].backward for member in self.blocks.members[number]
-            )
-            tails[number] = passes + max((tails[follower] for follower in self.blocks.followers[number]), default=0.0)
-        longest: Array = (~self._inside * tails).max(axis=1)
+        longest: Array = (~self._inside * _longest_after(self.blocks)).max(axis=1)
         return longest
 
     def _waited(self, start: int, targets: Array) -> Array:

@@ -59,13 +59,14 @@ def shape_of(request: PlanRequest, blocks: int) -> "Shape":
     """Return the numbers of stages and replicas that a request allows for a graph of so many blocks."""
     from hackathon.parallel.plan.labels import Shape
 
-    several = request.replicas if len(request.replicas) > 1 or request.stages == 1 else None
+    replicas = request.replicas
+    same = len(set(replicas)) == 1
     return Shape(
         devices=min(request.devices.count, blocks * request.micro_batches),
         micro_batches=request.micro_batches,
-        stages=request.stages if several is None else len(several or (1,)),
-        replicas=several or None,
-        same_replicas=request.replicas[0] if len(request.replicas) == 1 and not several else None,
+        stages=len(replicas) if len(replicas) > 1 else request.stages,
+        replicas=replicas if replicas and not same else None,
+        same_replicas=replicas[0] if same else None,
     )
 
 

@@ -3,17 +3,18 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from hackathon.parallel.plan.bound import value_of
 from hackathon.parallel.plan.coarsen import Blocks, merged
-from hackathon.parallel.plan.cost import CostedPlan, Stage
+from hackathon.parallel.plan.cost import CostedPlan, Stage, fits
 from hackathon.parallel.plan.improve import Descent
 from hackathon.parallel.plan.labels import Shape, TooManyLabels
 from hackathon.parallel.plan.lattice import IdealLattice, Lattice, LinearLattice, RelaxedLattice
 from hackathon.parallel.plan.lighten import lightened
 from hackathon.parallel.plan.passes import Memories, OutOfTime
 from hackathon.parallel.plan.request import PlanRequest
-from hackathon.parallel.plan.search import MOST_LABELS, TIE, Boxes, Costed, Search
+from hackathon.parallel.plan.search import MOST_LABELS, TIE, Boxes, Costed, Effort, Search
 from hackathon.parallel.plan.shapes import ShapeSearch
 from hackathon.parallel.plan.step_search import bound_of_steps, least_step
 
@@ -22,6 +23,8 @@ EXACT_CUTS, MOST_IDEALS, COARSE, ZONES, STEP_CUTS, STEP_BLOCKS = 1001, 900, 400,
 FEW_DEVICES, MOST_DEVICES, GROUPS = 16, 256, 80
 """Devices up to which all replicas are tried with all numbers of stages; devices that labels are made for; groups among
 which cuts for given replicas are looked for first."""
+EFFORT = 300
+"""Partial plans per second of a request that are looked at for one choice of equal replicas."""
 GOOD_GAP, FIRST = 0.02, 160
 """Gap with which no better plan is looked for in large graphs; groups with which a first plan that fits is found."""
 
@@ -41,14 +44,16 @@ class Planner:
 
     def __init__(
         self, request: PlanRequest, blocks: Blocks, shape: Shape, costed: Costed, deadline: float, *,
-        helps: bool = False,
+        helps: bool = False, proves: bool = True,
     ) -> None:  # fmt: skip
-        """`helps`: whether another planner goes on with what this one finds."""
-        self.helps = helps
+        """`helps`: whether another planner goes on with what this one finds; `proves`: whether its bound matters."""
+        self.helps, self.proves = helps, proves
         self.request, self.blocks, self.costed, self.deadline = request, blocks, costed, deadline
         self.memories = Memories(request.devices, request.recompute, request.offload)
         self.exact = request.seconds is None
         self.whole = shape = shape.tight()
+        # one choice of equal replicas is searched by what is looked at, so that a search of all choices can repeat it
+        self.effort = Effort(EFFORT * request.seconds) if shape.equal and request.seconds is not None else Effort()
         self.narrowed = shape.devices > FEW_DEVICES
         self.shape = shape
         if self.narrowed and shape.replicas is None and shape.same_replicas is None:
@@ -57,7 +62,12 @@ class Planner:
             self.shape = replace(shape, devices=most, candidates=tuple(sorted({*powers, most, most - 1} - {0})))
         self.best: CostedPlan | None = None
         self.value = float("inf")
-        self.bound = self._simple_bound()
+        operators, again = request.graph.operators, 2 if request.recompute == "all" else 1
+        self._work = [
+            sum(again * operators[member].forward + operators[member].backward for member in members)
+            for members in blocks.members
+        ]
+        self.bound = self._simple_bound(shape)
         self.basis = "relaxation"
         self.covers_all = True
         self._made: list[Lattice] = []
@@ -75,20 +85,26 @@ class Planner:
 
     def search(self, plans: Sequence[CostedPlan]) -> Findings:
         """Return the best plan, `plans` among them, and a bound of all plans."""
+        self.start = plans
         for plan in plans:
             self._offer(plan)
         lattices = self._made = self._made or self._lattices()
         exhaustive = len(lattices) == 1 and self.covers_all
         large = lattices[0].size > STEP_CUTS
+        early = large and self.request.objective == "step" and not self.exact
         if large:
             self._shapes(lattices)
-        proven_empty = False
-        for lattice in lattices:
-            if lattice is lattices[0] or self.best is None or self.request.objective == "max-load":
+        if early:
+            self._equal_replicas(lattices)
+        proven_empty, every = False, self.request.objective == "max-load" and not self.whole.equal
+        for lattice in self._made:
+            if lattice is self._made[0] or self.best is None or every:
                 proven_empty = self._loads(lattice, exhaustive) and exhaustive
-        if self.best is None and proven_empty:
-            return Findings(None, 0.0, "search", True)
-        if not self.covers_all and self.best is not None and not self._done() and not self.helps:
+                # one order is enough for one choice of equal replicas: the first one on which a plan fits
+                lattices = [lattice] if self.whole.equal else self._made
+        if self.best is None and (proven_empty or self.whole.equal):
+            return Findings(None, 0.0, "search", proven_empty)
+        if not self.whole.equal:
             self._light_bound()
         if self.request.objective == "fill":
             for lattice in lattices:
@@ -99,6 +115,10 @@ class Planner:
                 self._steps(lattice, exhaustive)
         if not large and not self._done():
             self._shapes(lattices)
+        if not early and not self._done():
+            self._equal_replicas(lattices)
+        if self.whole.equal:
+            self._light_bound()
         return Findings(self.best, min(self.bound, self.value), self.basis, False)
 
     def _offer(self, plan: CostedPlan | None) -> None:
@@ -118,7 +138,8 @@ class Planner:
             self.bound, self.basis = bound, basis
 
     def _on(self, lattice: Lattice, shape: Shape, deadline: float | None = None) -> Search:
-        return Search(lattice, self.memories, shape, self.costed, self.deadline if deadline is None else deadline)
+        deadline = self.deadline if deadline is None else deadline
+        return Search(lattice, self.memories, shape, self.costed, deadline, self.effort)
 
     def _lattices(self) -> list[Lattice]:
         """Return the cuts to search: all of a chain or of a branched graph, or those of several orders."""
@@ -147,6 +168,58 @@ class Planner:
             self._coarser[key] = lattice.at(merged(weights, most))
         return self._coarser[key]
 
+    def _equal_replicas(self, lattices: list[Lattice]) -> None:
+        """Offer the best plan of each choice of equal replicas, as a request for it finds it.
+
+        Each has the time of such a request. Left out are those that cannot be better than what there is.
+        """
+        if self.helps or self.whole.fixed:
+            return
+        seconds = float("inf") if self.request.seconds is None else self.request.seconds
+        needed = self._least_memory()
+        for shape in self.whole.equal_choices(len(self.blocks)):
+            stages, least = shape.stages or 1, self._simple_bound(shape)
+            if least >= self.value * (1 - TIE) or not fits(needed / stages, self.request.devices.memory):
+                continue
+            other = Planner(self.request, self.blocks, shape, self.costed, time.monotonic() + seconds, proves=False)
+            other._made, other.covers_all, other._coarser = lattices, self.covers_all, self._coarser
+            if not other._is_worse(self.value):
+                other.deadline = time.monotonic() + seconds
+                self._offer(other.search([plan for plan in self.start if shape.allows(plan.replicas)]).plan)
+        if self.request.seconds is not None:
+            self.deadline = max(self.deadline, time.monotonic() + 0.5 * self.request.seconds)
+
+    def _is_worse(self, value: float) -> bool:
+        """Return whether no plan that this planner can find is below a value."""
+        if value == float("inf") or self.request.objective != "step":
+            return False
+        lattices = self._made
+        try:
+            if len(lattices) > 1:
+                few = self._coarse(lattices[0], GROUPS) or lattices[0]
+                if self._on(few, self.whole).exact_load() is not None:  # the search then stays on this order
+                    lattices = lattices[:1]
+            return all(self._least_step(lattice, value) >= value * (1 - TIE) for lattice in lattices)
+        except (OutOfTime, TooManyLabels):
+            return False
+
+    def _least_step(self, lattice: Lattice, value: float) -> float:
+        """Return a bound of the steps of a lattice, or `value` if that is less. Raises OutOfTime and TooManyLabels."""
+        if lattice.size > EXACT_CUTS and lattice.chain and isinstance(lattice, LinearLattice):
+            search = self._on(RelaxedLattice(lattice, ZONES // 4), self._free())
+            return bound_of_steps(search, value, by_stages=False)[0]
+        return bound_of_steps(self._on(lattice, self.whole), value, by_stages=True)[0]
+
+    def _least_memory(self) -> float:
+        """Return bytes that all stages of a plan need at least, on one device each."""
+        graph, optimizer = self.request.graph, self.request.devices.optimizer_bytes_per_parameter_byte
+        states = 2 + optimizer if self.request.offload == "never" else 0.0
+        shared = sum((len(alias.operators) - 1) * alias.bytes for alias in graph.aliases)
+        return -states * shared + sum(
+            states * operator.parameters + operator.frozen + operator.buffers + operator.saved
+            for operator in graph.operators
+        )
+
     def _shapes(self, lattices: list[Lattice]) -> None:
         """Offer plans with equal replicas of all stages, and with what is next to them."""
         if self.helps or self.whole.replicas is not None or self.whole.devices > MOST_DEVICES:
@@ -163,7 +236,7 @@ class Planner:
         search = ShapeSearch(coarse, fine, self.memories, self.whole, self.request.objective, self.costed, deadline)
         for plan in search.plans(self.best):
             self._offer(plan)
-        if self.best is None or self.exact or fine is not lattice or (self.whole.same_replicas and self.whole.stages):
+        if self.best is None or self.exact or fine is not lattice or len(set(self.best.replicas)) == 1:
             return
         # the search for the replicas of the best plan alone, as a request for them runs it
         replicas = tuple(self.best.replicas)
@@ -175,25 +248,27 @@ class Planner:
         other._made, other.covers_all, other._coarser = lattices, self.covers_all, self._coarser
         self._offer(other.search([self.best]).plan)
 
-    def _simple_bound(self) -> float:
-        """Return a bound that holds for every plan: the work divided by the devices, and the heaviest block."""
-        operators, m = self.blocks.graph.operators, self.request.micro_batches
-        again = 2 if self.request.recompute == "all" else 1
-        work = [
-            sum(again * operators[member].forward + operators[member].backward for member in members)
-            for members in self.blocks.members
-        ]
-        devices, most = self.whole.devices, self.whole.most_replicas
+    @cached_property
+    def _longest(self) -> float:
+        """The seconds of the longest way through the blocks, there and back."""
+        longest: list[float] = []
+        for number, seconds in enumerate(self._work):
+            longest.append(seconds + max((longest[block] for block in self.blocks.before[number]), default=0.0))
+        return max(longest)
+
+    def _simple_bound(self, shape: Shape) -> float:
+        """Return a bound of every plan of a shape: the work divided by the devices, and the heaviest block."""
+        work, m = self._work, self.request.micro_batches
+        devices, most = shape.devices, shape.most_replicas
         if self.request.objective == "step":
-            longest: list[float] = []
-            for number, seconds in enumerate(work):
-                longest.append(seconds + max((longest[block] for block in self.blocks.before[number]), default=0.0))
-            return max(self.whole.rounds * sum(work), max(work) * -(-m // most), *longest) * (1 - TIE)
+            return max(shape.rounds * sum(work), max(work) * -(-m // most), self._longest) * (1 - TIE)
         rate = max(sum(work) / devices, max(work) / most)
         return (rate if self.request.objective == "max-load" else m * rate) * (1 - TIE)
 
     def _offer_others(self, lattices: list[Lattice]) -> None:
         """Offer the plans of least max-load and fill: a step is never longer than theirs."""
+        if self.whole.equal:
+            return
         for objective in ("max-load", "fill"):
             request = replace(self.request, objective=objective, seconds=self.request.seconds or 1.0)
             deadline = min(self.deadline, time.monotonic() + 0.1 * min(self._left(), 60.0))
@@ -203,6 +278,8 @@ class Planner:
 
     def _light_bound(self) -> None:
         """Bound all plans of a branched graph with too many cuts by those of a lighter one."""
+        if self.covers_all or self.best is None or self._done() or self.helps or not self.proves:
+            return
         if self.whole.devices > MOST_DEVICES or any(operator.checkpointed for operator in self.blocks.graph.operators):
             return  # a lighter graph may leave out an operator for which a stage must recompute
         lighter = lightened(self.blocks.graph, MOST_IDEALS)

@@ -15,7 +15,8 @@ from hackathon.parallel.plan.passes import LeastValues, Memories, OutOfTime, Pro
 
 TIE = 1e-10
 """Values that differ by less, relatively, are equal: sums of the same numbers in another order differ by 1e-13."""
-MOST_LABELS = 3000
+MOST_LABELS, BOX = 3000, 20
+"""Labels that are made; partial plans that can be looked at in the time of a box."""
 
 Costed = Callable[[Sequence[Stage]], CostedPlan]
 
@@ -34,12 +35,35 @@ class Searched:
         return self.bound >= self.value * (1 - TIE)
 
 
+@dataclass
+class Effort:
+    """How many partial plans the best-first searches for one choice of replicas may look at, together.
+
+    Unlike the clock, it ends the same search at the same plan.
+    """
+
+    left: float = float("inf")
+
+    def spend(self, number: int = 1) -> bool:
+        """Count partial plans; return whether there was still something left."""
+        self.left -= number
+        return self.left > -number
+
+
 class Search:
     """One lattice, with the shape and the memory that plans on it may have."""
 
-    def __init__(self, lattice: Lattice, memories: Memories, shape: Shape, costed: Costed, deadline: float) -> None:
+    def __init__(
+        self,
+        lattice: Lattice,
+        memories: Memories,
+        shape: Shape,
+        costed: Costed,
+        deadline: float,
+        effort: "Effort | None" = None,
+    ) -> None:
         self.lattice, self.memories, self.shape, self.costed = lattice, memories, shape, costed
-        self.deadline = deadline
+        self.deadline, self.effort = deadline, effort or Effort()
 
     @property
     def relaxed(self) -> bool:
@@ -213,7 +237,7 @@ class Boxes:
         best, value = start, start.fill() if start is not None else upper
         numbers = count()
         bound, bounds_left = value, [(0.0, next(numbers), ThresholdBox())]
-        while bounds_left:
+        while bounds_left and self.search_of.effort.spend(BOX):
             floor, _, box = heapq.heappop(bounds_left)
             if floor >= value * (1 - TIE) or (best is not None and floor >= value * (1 - gap)):
                 heapq.heappush(bounds_left, (floor, next(numbers), box))

@@ -45,7 +45,8 @@ class ShapeSearch:
     def _plans(self, best: CostedPlan | None) -> Iterator[CostedPlan]:
         value = value_of(best, self.objective) if best is not None else float("inf")
         tried: set[Replicas] = set()
-        waiting = self._equal()
+        equal = self.shape.equal_choices(self.blocks)
+        waiting = [(choice.same_replicas or 1,) * (choice.stages or 1) for choice in equal]
         while waiting and len(tried) < MOST_SHAPES:
             chosen: Replicas = ()
             for replicas in waiting:
@@ -108,16 +109,6 @@ class ShapeSearch:
         if self.objective == "max-load":
             return share
         return (self.shape.micro_batches + (len(replicas) - 1) * sum(replicas) / len(replicas)) * share
-
-    def _equal(self) -> list[Replicas]:
-        """Return the choices of equal replicas that the shape allows, the fastest by a rule of thumb first."""
-        m, devices = self.shape.micro_batches, self.shape.devices
-        shapes = [
-            (replicas,) * stages
-            for stages in range(1, min(devices, self.blocks) + 1)
-            for replicas in range(1, min(devices // stages, m) + 1)
-        ]
-        return sorted(filter(self.shape.allows, shapes), key=lambda shape: (self._even(shape), shape))
 
     def _next(self, replicas: Replicas) -> list[Replicas]:
         """Return what is one step away: a replica more, less or elsewhere; two stages as one; a stage as two."""

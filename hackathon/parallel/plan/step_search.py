@@ -9,10 +9,10 @@ import numpy
 
 from hackathon.parallel.plan.cost import CostedPlan, Stage, allreduce_seconds
 from hackathon.parallel.plan.labels import Shape
-from hackathon.parallel.plan.lattice import ARRAYS, Array, IdealLattice, Lattice, StageRow
+from hackathon.parallel.plan.lattice import ARRAYS, Array, Lattice, StageRow
 from hackathon.parallel.plan.order import in_flight, warm_up_before
-from hackathon.parallel.plan.passes import Cost, Memories, OutOfTime, StageWay
-from hackathon.parallel.plan.search import TIE, Costed, Search, Searched
+from hackathon.parallel.plan.passes import Cost, OutOfTime, StageWay
+from hackathon.parallel.plan.search import TIE, Search, Searched
 from hackathon.parallel.plan.simulation import Timing, pass_ends, simulate
 
 MOST_NODES = 1_500_000
@@ -84,7 +84,7 @@ class PartialPlan:
     devices: int
     product: int
     way: float
-    """In a chain: the bound of these stages from when the first of them begins."""
+    """The bound of these stages from when the first of them begins."""
     stages: tuple[tuple[int, int, int, bool, bool], ...]
     """(cut, cut, replicas, recompute, offload) of each."""
     looked: bool = False
@@ -99,9 +99,10 @@ class StepSearch:
     before them; the least work of a stage that the rest can have on the devices that are left.
     """
 
-    def __init__(self, lattice: Lattice, memories: Memories, shape: Shape, costed: Costed, deadline: float) -> None:
-        self.lattice, self.memories, self.shape, self.costed = lattice, memories, shape, costed
-        self.deadline = deadline
+    def __init__(self, search: Search, shape: Shape) -> None:
+        lattice, memories = search.lattice, search.memories
+        self.lattice, self.memories, self.shape, self.costed = lattice, memories, shape, search.costed
+        self.deadline, self.effort = search.deadline, search.effort
         self.micro_batches = shape.micro_batches
         self.chain = lattice.chain
         self.every_way = (
@@ -141,7 +142,7 @@ class StepSearch:
             bound, _, _, node = heap[0]
             if bound > value or (best is not None and bound >= value * (1 - TIE)):
                 break
-            if len(heap) > MOST_NODES or time.monotonic() > self.deadline:
+            if len(heap) > MOST_NODES or time.monotonic() > self.deadline or not self.effort.spend():
                 return Searched(best, value, min(bound, value))
             heapq.heappop(heap)
             if node.start == 0:
@@ -166,7 +167,7 @@ class StepSearch:
         row = self._columns[node.start]
         last = not node.stages
         children = []
-        total, shift = WorkCost(self.micro_batches, self._bandwidth), WayShift(1.0)
+        total, shift = WorkCost(self.micro_batches, self._bandwidth), WayShift(1.0, self.chain)
         alone = WorkCost(self.micro_batches, self._bandwidth, heads=False, exchange=0.0)
         for replicas in self.shape.choices(len(node.stages), node.devices):
             warm_up = 1 if last else warm_up_before(node.product, replicas)
@@ -185,8 +186,9 @@ class StepSearch:
                 if not allowed.any():
                     continue
                 work = alone(row, way, column)
-                if self.chain and not last:
-                    work = numpy.maximum(work, shift(row, way, column) + node.way)
+                if not last:  # those behind that wait for the stage end as much later
+                    after = numpy.where(row.waited > 0, shift(row, way, column) + node.way, 0.0)
+                    work = numpy.maximum(work, after)
                 bounds = numpy.maximum(numpy.maximum(work + row.head, total(row, way, column)), bound)
                 bounds = numpy.maximum(bounds, self._work[self.shape.devices - devices, row.targets])
                 for at in numpy.flatnonzero(allowed & (bounds <= value)):
@@ -263,18 +265,14 @@ def least_step(search: Search, start: CostedPlan | None) -> Searched:
     When time is over, the best plan so far and a bound of all plans.
     """
     upper = simulate(start).seconds if start is not None else float("inf")
-    outcome = _within(search, search.shape).search(start, upper)
+    outcome = StepSearch(search, search.shape).search(start, upper)
     bound = min(outcome.bound, outcome.value)
-    while outcome.plan is not None and outcome.closed:
+    while outcome.plan is not None and outcome.closed and not search.shape.fixed:
         smaller = _smaller(search, outcome.plan, outcome.value * (1 + TIE))
         if smaller is None:
             break
         outcome = Searched(smaller, simulate(smaller).seconds, bound)
     return Searched(outcome.plan, outcome.value, min(bound, outcome.value))
-
-
-def _within(search: Search, shape: Shape) -> StepSearch:
-    return StepSearch(search.lattice, search.memories, shape, search.costed, search.deadline)
 
 
 def _smaller(search: Search, plan: CostedPlan, upper: float) -> CostedPlan | None:
@@ -283,7 +281,7 @@ def _smaller(search: Search, plan: CostedPlan, upper: float) -> CostedPlan | Non
     shapes = [replace(search.shape, devices=devices - 1)] if devices > 1 else []
     shapes += [replace(search.shape, devices=devices, most_stages=stages - 1)] if stages > 1 else []
     for shape in shapes:
-        candidate = _within(search, shape).search(None, upper).plan
+        candidate = StepSearch(search, shape).search(None, upper).plan
         if candidate is not None:
             return candidate
     return None
@@ -297,7 +295,8 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     that follows waits. Raises OutOfTime and TooManyLabels.
     """
     ahead = "vanishing" if search.relaxed else "plan"
-    programme = search.programme(search.shape, "least", by_stages=by_stages, ahead=ahead)
+    memory = "exact" if search.shape.fixed and not search.relaxed else "least"
+    programme = search.programme(search.shape, memory, by_stages=by_stages, ahead=ahead)
     micro_batches, bandwidth = search.shape.micro_batches, search.memories.devices.allreduce_bandwidth
     chain = search.lattice.chain
     costs: list[tuple[WorkCost, Cost | None]] = [] if chain else [(WorkCost(micro_batches, bandwidth), None)]
@@ -305,7 +304,6 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
     costs += [
         (WorkCost(micro_batches, bandwidth, heads=False, exchange=1 - weight), WayShift(weight, chain))
         for weight in ((1.0, 0.75, 0.5, 0.25, 0.0) if chain else (1.0, 0.5))
-        if chain or isinstance(search.lattice, IdealLattice)
     ]
     bound, plans = 0.0, []
     for number, (cost, shift) in enumerate(costs):
@@ -319,4 +317,6 @@ def bound_of_steps(search: Search, upper: float, *, by_stages: bool) -> tuple[fl
         finals.sort(key=lambda label, values=table.values: float(values[label]))  # type: ignore[misc]
         plans += [] if search.relaxed else [table.plan(label) for label in finals]
         bound = max(bound, min([upper] + [float(table.values[label]) for label in finals]))
+        if bound >= upper:
+            break
     return bound, plans

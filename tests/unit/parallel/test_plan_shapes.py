@@ -50,7 +50,7 @@ def test_heavy_equal_layers_get_a_plan_as_good_as_with_given_stages(planned: Pla
     devices = {"count": 8, "memory": memory, "bandwidth": 25e9, "latency": 1e-5}
     free = planned(graph, devices, 16, "--recompute", "auto")
     forced = planned(graph, devices, 16, "--recompute", "auto", "--stages", "8", "--replicas", "1")
-    assert free["value"] <= 1.01 * forced["value"]
+    assert free["value"] <= forced["value"] * (1 + 1e-9)
 
 
 def test_no_plan_with_equal_replicas_is_better_than_that_of_the_free_search(planned: Planned) -> None:
@@ -70,6 +70,45 @@ def test_no_plan_with_equal_replicas_is_better_than_that_of_the_free_search(plan
                     plans += 1
                     assert free["value"] <= forced["value"] * (1 + 1e-9), (seed, shape)
     assert plans > 10
+
+
+def long_chain(dice: random.Random, count: int) -> dict[str, Any]:
+    """Return a chain with more operators than a search for the shortest step looks at one by one."""
+    names = [f"o{number:03d}" for number in range(count)]
+    operators = [
+        {
+            "name": name, "forward": dice.uniform(0.2, 1) * 1e-3, "backward": dice.uniform(0.4, 2) * 1e-3,
+            "parameters": dice.randint(0, 10**7), "saved": dice.randint(10**5, 3 * 10**6), "workspace": 10**6,
+        }
+        for name in names
+    ]  # fmt: skip
+    edges = [
+        {"from": sender, "to": reader, "bytes": dice.randint(10**5, 10**6)}
+        for sender, reader in itertools.pairwise(names)
+    ]
+    return {"schema_version": 1, "operators": operators, "edges": edges}
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5, 8, 11, 13])
+def test_a_free_search_out_of_time_is_as_good_as_each_choice_of_equal_replicas(planned: Planned, seed: int) -> None:
+    """With so little time that no search ends by itself: long chains, layers of a transformer, branched graphs."""
+    dice = random.Random(seed)
+    if seed % 3 == 2:
+        graph = transformer(1)
+    else:
+        graph = random_graph(dice, 14, branched=True) if seed % 3 == 0 else long_chain(dice, dice.randint(66, 90))
+    whole = sum(4 * operator["parameters"] + 5 * operator["saved"] for operator in graph["operators"])
+    count, m = dice.choice((3, 4, 6)), dice.choice((4, 6, 8))
+    devices = {"count": count, "memory": whole * dice.choice((0.5, 1, 2)), "bandwidth": 1e10, "latency": 1e-5}
+    words = ["--recompute", dice.choice(("never", "auto")), "--seconds", dice.choice(("0.3", "1"))]
+    words += ["--objective", "fill" if seed == 13 else "step"]
+    free = planned(graph, devices, m, *words)
+    values = []
+    for stages in range(1, count + 1):
+        for replicas in range(1, min(count // stages, m) + 1):
+            forced = planned(graph, devices, m, *words, "--stages", str(stages), "--replicas", str(replicas))
+            values += [forced["value"]] if forced["feasible"] else []
+    assert values and free["value"] <= min(values) * (1 + 1e-9)
 
 
 def test_a_bound_holds_for_every_plan_that_the_request_allows(planned: Planned) -> None:

@@ -10,6 +10,7 @@ from hackathon.logs.chained import joined_series
 from hackathon.runs import chain, clean
 from hackathon.runs.directory import RunDirectory, find_runs
 from hackathon.runs.source import snapshot
+from hackathon.runs.submit import submit_chain
 from hackathon.schedulers.base import Submission
 from hackathon.text.errors import HackathonError, RequestError
 from hackathon.text.files import write_json
@@ -68,7 +69,7 @@ def test_submitted_one_after_the_other(runs: list[RunDirectory], scheduler: Fake
             after.append(submission.after)
             return super().submit_argv(submission)
 
-    outcomes = chain.submit_chain(runs, Noting(scheduler.spool), ("ok", "42"))
+    outcomes = submit_chain(runs, Noting(scheduler.spool), ("ok", "42"))
     assert scheduler.jobs() == {str(number + 1): run.job_name for number, run in enumerate(runs)}
     assert list(dict.fromkeys(after)) == [("ok", "42"), ("any", "1"), ("any", "2")]
     assert chain.dependency(runs[0]) is None
@@ -77,7 +78,7 @@ def test_submitted_one_after_the_other(runs: list[RunDirectory], scheduler: Fake
 
 def test_what_was_not_submitted_waits_for_its_former(runs: list[RunDirectory], scheduler: FakeScheduler) -> None:
     (scheduler.spool / "refuse").write_text("")  # see fake_scheduler.sh
-    outcomes = chain.submit_chain(runs, scheduler)
+    outcomes = submit_chain(runs, scheduler)
     assert outcomes[0].error is not None
     assert [(outcome.job_id, outcome.error) for outcome in outcomes[1:]] == [(None, None)] * 2
     with pytest.raises(RequestError) as caught:

@@ -194,7 +194,10 @@ SPEED: dict[str, tuple[str, str]] = {
         "Keep parameters in main memory: in no stage, where it helps, in all stages.",
         "パラメータをメインメモリに置くステージ。never はなし、auto は有効な場合だけ、all はすべて",
     ),
-    "option_plan_seconds": ("Time limit of the search.", "探索時間の上限（秒）"),
+    "option_plan_seconds": (
+        "Time limit of the search; of each choice of equal replicas if those are searched.",
+        "探索時間の上限（秒）。等しいレプリカ数の組み合わせを探索する場合は、組み合わせごとの上限",
+    ),
     "option_plan_exact": (
         "Search without a time limit until the plan is proven.",
         "時間制限なしで、証明できるまで探索する",
