@@ -1,4 +1,4 @@
-"""What PBS says that jobs used: attributes of `qstat -x -f`, as a real OpenPBS 23.06 printed them."""
+"""PBS's accounting of jobs: attributes of `qstat -x -f`, as a real OpenPBS 23.06 printed them."""
 
 from hackathon.schedulers.accounting import MOST_NODES, Charge, JobAccounting
 from hackathon.schedulers.pbs import text
@@ -8,7 +8,7 @@ ENDED, WAITING = frozenset({"F", "X"}), frozenset({"Q", "H", "W", "T"})
 
 
 def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
-    """Return the account of one id from its block, or from those of an array's subjobs (the parent used nothing)."""
+    """Return the accounting of one id from its block, or from those of an array's subjobs (the parent uses nothing)."""
     elements = [block for block in blocks if "[]" not in block.name] or blocks
     charges = [_charge(block.attributes) for block in elements]
     complete = all(
@@ -18,15 +18,15 @@ def account(blocks: list[text.PrintedBlock]) -> JobAccounting:
 
 
 def _lives(attributes: dict[str, str]) -> int:
-    """Return how often the job was begun (`run_count`, that of a waiting job too)."""
+    """Return how often the job was started (`run_count`, which a waiting job has, too)."""
     began = "stime" in attributes and attributes.get("job_state", "") not in WAITING
     return text.number(attributes.get("run_count", "")) or int(began)
 
 
 def _charge(attributes: dict[str, str]) -> Charge | None:
-    """Return the last life; `resources_used.walltime` has no time of suspension in it.
+    """Return the last life; `resources_used.walltime` excludes suspensions.
 
-    `obittime` is written when the job's end reached the server, `mtime` where an older server has none.
+    `obittime` is the time at which the job's end reached the server; older servers only have `mtime`.
     """
     start = clock_moment(attributes.get("stime", ""))
     letter = attributes.get("job_state", "")
@@ -37,7 +37,7 @@ def _charge(attributes: dict[str, str]) -> Charge | None:
         return None
     ended = letter in ENDED
     end = clock_moment(attributes.get("obittime") or attributes.get("mtime", "")) if ended else None
-    # of a job that runs it is only brought up to date now and then
+    # for a running job it is updated only now and then
     seconds = text.seconds(attributes.get("resources_used.walltime", "")) if ended else None
     gpus = text.number(attributes.get("Resource_List.ngpus", ""))
     name, owner = attributes.get("Job_Name", ""), attributes.get("Job_Owner", "").partition("@")[0]

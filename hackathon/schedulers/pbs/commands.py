@@ -1,4 +1,4 @@
-"""The commands of PBS: what to run. `parse.py` says what the answers mean."""
+"""The commands of PBS; `parse.py` reads their output."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ ADVICE = {
     "reservation_command": "pbs_rstat",
     "node_command": "mpirun --map-by ppr:1:node",
 }
-"""What a person types, see base.ADVICE_COMMANDS."""
+"""Commands for the user, see base.ADVICE_COMMANDS."""
 OF_A_SITE = {
     "status_command": "qstat -H -f {job}",
     "usage_command": 'qstat -H -f {job} | grep -E "resources_used|Resource_List|Exit_status|comment"',
@@ -32,12 +32,12 @@ OF_A_SITE = {
     "own_jobs_command": "qstat",
     "server_command": "qstat",
 }
-"""The same where a site has its own qstat (`dialect.history: H`)."""
+"""The same for a site with its own qstat (`dialect.history: H`)."""
 
 
 @dataclass(frozen=True)
 class Pbs(Scheduler):
-    """PBS as pure functions; what differs between sites stands in the script's header."""
+    """PBS as pure functions. Sites differ only in the script's header."""
 
     name: ClassVar[str] = "pbs"
     advice_dialects: ClassVar[tuple[Mapping[str, object], ...]] = ({}, {"history": history.H})
@@ -62,19 +62,19 @@ class Pbs(Scheduler):
         return parse.submitted_id(answer)
 
     def status_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return `qstat` for few ids, or for all that is in the queue (see `history`); `-t` shows subjobs of arrays."""
+        """Return `qstat` for few ids, or for the whole queue (see `history`); `-t` lists subjobs of arrays."""
         return history.questions(ids, self.dialect.history)
 
     def follow_up_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return the question about ended jobs, or one that a server without history or without `-w` understands."""
+        """Return the query for ended jobs, or one for a server without history or without `-w`."""
         return history.follow_ups(answers, ids, self.dialect.history)
 
     def fall_back_argv(self, answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-        """Return a question by ids where the list of all ended jobs is too long."""
+        """Return queries by id if the list of all ended jobs is too long."""
         return history.fall_back(answers, ids)
 
     def processes_argv(self, job_id: str) -> list[str]:
-        """Return the question about the job's state, whose answer has what was asked for."""
+        """Return the query for the job's state; its answer contains the requested resources."""
         return self.status_argv([job_id])[0]
 
     def parse_processes(self, answer: CommandOutput) -> int | None:
@@ -85,25 +85,25 @@ class Pbs(Scheduler):
         return history.status(answers, ids, self.dialect.history)
 
     def same_job(self, job_id: str, other: str) -> bool:
-        """Return whether two ids differ at most in the server's host, which may be left out."""
+        """Return whether two ids differ at most in the server's host, which is optional."""
         return parse.same(job_id, other)
 
     def accounting_argv(self, ids: list[str]) -> list[list[str]]:
-        """Return the question for the jobs: `qstat -f` has what they used; the accounting logs are root's."""
+        """Return the query for the jobs: `qstat -f` includes their use; only root reads the accounting logs."""
         return history.bill(ids, self.dialect.history)
 
     def parse_accounting(self, answers: list[CommandOutput], ids: list[str]) -> dict[str, JobAccounting]:
         return history.accounts(answers, ids, self.dialect.history)
 
     def cancel_argv(self, job_id: str) -> list[str]:
-        """Return `qdel` with one id: several in one call have crashed a server. An id begins with a digit."""
+        """Return `qdel` with one id, which begins with a digit: several ids in one call have crashed a server."""
         return ["qdel", job_id]
 
     def parse_cancel(self, answer: CommandOutput) -> bool:
         return parse.was_told(answer)
 
     def find_argv(self, name: str) -> list[list[str]]:
-        """Return `qselect` with history, and without for servers that keep none; or a site's tables, names uncut."""
+        """Return `qselect` with and without history (some servers have none), or a site's tables with full names."""
         if self.dialect.history == history.H:
             return [["qstat", "-ll"], ["qstat", "-H", "-ll"]]
         past = [["qselect", "-x", "-N", name]] if self.dialect.history == history.X else []
@@ -113,31 +113,31 @@ class Pbs(Scheduler):
         return parse.found_ids(answers)
 
     def parse_find_named(self, answers: list[CommandOutput], name: str) -> list[str]:
-        """Return the ids; a site's tables list all jobs, and the name is looked for in them."""
+        """Return the ids; a site's tables list all jobs, so the name is searched in them."""
         return history.found(answers, name) if self.dialect.history == history.H else self.parse_find(answers)
 
     def queues_argv(self) -> list[str]:
-        """Return `qstat -Q -f`, whose short form cuts names to 15 letters, or a site's list."""
+        """Return `qstat -Q -f`, whose short form cuts names to 15 characters, or a site's list."""
         return ["qstat", "--rsc"] if self.dialect.history == history.H else ["qstat", "-Q", "-f"]
 
     def parse_queues(self, answer: CommandOutput) -> list[QueueInfo]:
         return machine.queues(answer)
 
     def nodes_argv(self) -> list[list[str]]:
-        """Return `pbsnodes -a`; a site with its own qstat is not known to have it for users."""
+        """Return `pbsnodes -a`; a site with its own qstat may not offer it to users."""
         return [] if self.dialect.history == history.H else [["pbsnodes", "-a", "-F", "json"]]
 
     def parse_nodes(self, answers: list[CommandOutput]) -> list[NodeGroup]:
         return machine.nodes(answers[0])
 
     def shell(self, options: list[str], rcfile: Path) -> Shell:
-        """Return `qsub -I` with the header's options; it takes no command, so the file has to be sourced."""
+        """Return `qsub -I` with the header's options; it accepts no command, so the user has to source the file."""
         return Shell(["qsub", "-I", *(word for word in options if word not in ("-j", "oe"))], reads_rcfile=False)
 
     def advice_commands(self) -> Mapping[str, str]:
-        """Return commands of PBS; those of a site's own qstat for the rest."""
+        """Return commands of PBS, some of them replaced by those of a site's own qstat."""
         return {**ADVICE, **(OF_A_SITE if self.dialect.history == history.H else {})}
 
     def supports_after(self, condition: str) -> bool:
-        """`-W depend=afterok:` and `afterany:`."""
+        """Return True: `-W depend=afterok:` and `afterany:`."""
         return True

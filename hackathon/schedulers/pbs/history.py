@@ -1,9 +1,9 @@
-"""How jobs are asked for, those in the queue and those that ended, and what the answers say together.
+"""Query queued and ended jobs, and combine the answers.
 
-One `qstat` with many ids opens a connection for each, from a reserved port of the login node where the site has the
-default authentication: 300 ids use up the ports, and nobody there can submit for a minute. A list without ids is one
-connection. So few jobs are asked for by id, and many by the list of what is in the queue; of those that are not in it
-few are again asked for by id, and many by the list with history.
+One `qstat` with many ids opens a connection for each, from a reserved port of the login node under the default
+authentication: 300 ids exhaust the ports, and nobody there can submit for a minute. A list without ids needs one
+connection. So few jobs are queried by id, and many by the list of the queue. Of those that are not in it, few are again
+queried by id, and many by the list with history.
 """
 
 from hackathon.schedulers.accounting import JobAccounting
@@ -21,16 +21,16 @@ from hackathon.schedulers.pbs.bill import account
 from hackathon.schedulers.words import words
 
 FEW = 8
-"""Ids that are asked for one by one."""
+"""Ids that are queried individually."""
 FALL_BACK = 40
-"""The same, where the list with history is too long to be read."""
+"""The same, if the list with history is too long to read."""
 
 X, H, NONE = "x", "H", "none"
 """Values of `PbsDialect.history`."""
 
 
 def questions(ids: list[str], history: str) -> list[list[str]]:
-    """Return the first questions for the states of jobs."""
+    """Return the first queries for the states of jobs."""
     if history == H:
         return [["qstat"]] if len(ids) > FEW else [["qstat", "-f", job_id] for job_id in ids]
     if len(ids) > FEW:
@@ -39,7 +39,7 @@ def questions(ids: list[str], history: str) -> list[list[str]]:
 
 
 def bill(ids: list[str], history: str) -> list[list[str]]:
-    """Return the first questions for what jobs used: most of them have ended."""
+    """Return the first queries for the use of jobs: most of them have ended."""
     if history == H:
         return [["qstat", "-H", "-f", job_id] for job_id in ids]
     past = ["-x"] if history == X else []
@@ -47,7 +47,7 @@ def bill(ids: list[str], history: str) -> list[list[str]]:
 
 
 def follow_ups(answers: list[CommandOutput], ids: list[str], history: str) -> list[list[str]]:
-    """Return the questions that the first answers make necessary."""
+    """Return the queries that the first answers make necessary."""
     if history == H:
         return _of_the_site(answers, ids)
     first = answers[0]
@@ -66,7 +66,7 @@ def follow_ups(answers: list[CommandOutput], ids: list[str], history: str) -> li
 
 
 def fall_back(answers: list[CommandOutput], ids: list[str]) -> list[list[str]]:
-    """Return a question by id in place of a list with history that could not be read, for as many as that allows."""
+    """Return queries by id instead of an unreadable list with history, up to FALL_BACK ids."""
     last = answers[-1]
     if len(answers) < 2 or not _is_list(last) or "-x" not in last.argv or last.exit_code != NO_ANSWER:
         return []
@@ -81,7 +81,7 @@ def _of_the_site(answers: list[CommandOutput], ids: list[str]) -> list[list[str]
             return []
         active = {parse.number(row.job_id) for row in table[0] if row.word in site.ACTIVE}
         missing = [job_id for job_id in ids if parse.number(job_id) not in active]
-        # the table may not show the jobs of others: nothing follows from it alone
+        # the table may hide other users' jobs, so it proves nothing alone
         again = [["qstat", "-f", job_id] for job_id in missing] if len(missing) <= FEW else []
         return [*again, *(["qstat", "-H", "-f", job_id] for job_id in missing)]
     other = [] if "-H" in answers[0].argv else ["-H"]
@@ -89,11 +89,11 @@ def _of_the_site(answers: list[CommandOutput], ids: list[str]) -> list[list[str]
 
 
 def status(answers: list[CommandOutput], ids: list[str], history: str) -> StatusAnswer:
-    """Return the jobs that the server showed; absent are only those that it does not know.
+    """Return the jobs in the server's answers; only jobs that it does not know are absent.
 
-    A job is absent when the server calls it unknown, when a whole list of all jobs lacks it, or when a site's qstat has
-    it neither among the active nor among the ended ones. Every other id without a block is UNKNOWN (torn or partial
-    answer). Raises SchedulerError when nothing in the answers is about the ids.
+    A job is absent when the server calls it unknown, when a complete list of all jobs lacks it, or when a site's qstat
+    has it neither among the active nor among the ended jobs. Every other id without a block is UNKNOWN (truncated or
+    partial answer). Raises SchedulerError when the answers contain nothing about the ids.
     """
     blocks = _blocks(answers)
     rows = site.table(answers[0]) if history == H and answers[0].argv == ("qstat",) else None
@@ -120,7 +120,7 @@ def status(answers: list[CommandOutput], ids: list[str], history: str) -> Status
 
 
 def accounts(answers: list[CommandOutput], ids: list[str], history: str) -> dict[str, JobAccounting]:
-    """Return what the server says that each job used: of a job that was run again only its last life."""
+    """Return the server's accounting of each job; only the last life of a job that was rerun."""
     blocks = _blocks(answers)
     if not blocks and not any(_says_none(answer) for answer in answers) and not _keeps_none(answers):
         raise _nothing_said(answers, history)
@@ -133,10 +133,10 @@ def accounts(answers: list[CommandOutput], ids: list[str], history: str) -> dict
 
 
 def found(answers: list[CommandOutput], name: str) -> list[str]:
-    """Return the ids of the jobs of a name in the tables with `-ll`, in the order of their numbers.
+    """Return the ids of the jobs with a name in the tables of `-ll`, in numeric order.
 
-    Raises SchedulerError where it would not be certain that there is none: a line that is no job, a name that is cut
-    off and may be this one, a list of ended jobs that is full.
+    Raises SchedulerError when it is not certain that there are none: an invalid line, a truncated name that may match,
+    a full list of ended jobs.
     """
     ids: dict[str, int] = {}
     doubt = ""
@@ -163,12 +163,12 @@ def _arrays(ids: list[str]) -> list[str]:
 
 
 def _is_list(answer: CommandOutput) -> bool:
-    """Return whether a question was for all jobs."""
+    """Return whether a query was for all jobs."""
     return "-f" in answer.argv and all(word.startswith("-") for word in answer.argv[1:])
 
 
 def _blocks(answers: list[CommandOutput]) -> dict[str, list[text.PrintedBlock]]:
-    """Return number → the blocks of a job and its subjobs, each once: what a later answer says counts."""
+    """Return number → the blocks of a job and its subjobs, each once; later answers take precedence."""
     named = {
         (parse.number(block.name), block.name): block
         for answer in answers
@@ -194,12 +194,12 @@ def _says_none(answer: CommandOutput) -> bool:
 
 
 def _keeps_none(answers: list[CommandOutput]) -> bool:
-    """Return whether the server has no history and answered the second question, even if with no job at all."""
+    """Return whether the server has no history and answered the second query, even with no job at all."""
     return parse.says_no_history(answers[0]) and len(answers) > 1 and answers[-1].exit_code == 0
 
 
 def _server_lacks(answers: list[CommandOutput], job_id: str) -> bool:
-    """Return whether PBS does not know a job: it says so, or a whole list of all that it knows is without it."""
+    """Return whether PBS does not know a job: by its message, or by a complete list of all its jobs."""
     if any(parse.same(job_id, other) for answer in answers for other in parse.unknown_ids(answer)):
         return True
     no_history = any(map(parse.says_no_history, answers))
@@ -207,7 +207,7 @@ def _server_lacks(answers: list[CommandOutput], job_id: str) -> bool:
         everything = _is_list(answer) and answer.exit_code == 0 and ("-x" in answer.argv or no_history)
         if everything and not parse.says_no_history(answer):
             listed = text.blocks(answer.stdout, "Job Id:")
-            # An empty list is an answer only of a server that said something else at the same time.
+            # An empty list is reliable only if another answer says that the server has no history.
             if listed[-1].whole if listed else no_history and not answer.stdout and not answer.stderr:
                 return True
     return False
@@ -220,7 +220,7 @@ def _site_lacks(answers: list[CommandOutput], job_id: str) -> bool:
 
 
 def _nothing_said(answers: list[CommandOutput], history: str) -> SchedulerError:
-    """Return the error of answers that say nothing about the jobs: that of the last that failed."""
+    """Return the error of answers without information about the jobs: that of the last failed command."""
     for answer in reversed(answers):
         if answer.exit_code or parse.other_qstat(answer, history):
             return parse.failed(answer, history=history)

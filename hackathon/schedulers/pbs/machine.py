@@ -1,4 +1,4 @@
-"""What `qstat -Q -f`, `pbsnodes -a -F json` and a site's own `qstat --rsc` say of queues and nodes."""
+"""Parse queues and nodes from `qstat -Q -f`, `pbsnodes -a -F json` and a site's own `qstat --rsc`."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
 
 def queues(answer: CommandOutput) -> list[QueueInfo]:
-    """Return queues with their limits where the server tells them (`resources_max`). No server is without a queue."""
+    """Return queues with their reported limits (`resources_max`). Every server has a queue."""
     of_the_site = "--rsc" in answer.argv
     if answer.exit_code:
         raise failed(answer, history="H" if of_the_site else "x")
@@ -30,7 +30,7 @@ def queues(answer: CommandOutput) -> list[QueueInfo]:
 
 def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
     counts = dict(re.findall(r"(\w+):(\d+)", attributes.get("state_count", "")))
-    # a queue that was made and never enabled has no such line
+    # a queue that was created but never enabled has no such line
     enabled = attributes.get("enabled") == "True" and attributes.get("started") == "True"
     return QueueInfo(
         name,
@@ -45,9 +45,9 @@ def _queue(name: str, attributes: dict[str, str]) -> QueueInfo:
 
 
 def nodes(answer: CommandOutput) -> list[NodeGroup]:
-    """Return the hosts by their shape. A host may be cut into several virtual nodes, which are put together.
+    """Return the hosts by their shape. The virtual nodes of a host are combined.
 
-    JSON has an end: what is cut off raises SchedulerError, as everything else that cannot be understood does.
+    JSON has an end, so truncated output raises SchedulerError, as does all other invalid output.
     """
     if answer.exit_code:
         raise failed(answer)
@@ -83,7 +83,7 @@ def _host(parts: list[dict[str, Any]]) -> NodeGroup:
 
 
 def _coarse(size: int) -> int:
-    """Return bytes down to whole GiB: the daemons of equal nodes measure a few kB more or less."""
+    """Return bytes rounded down to GiB: equal nodes report a few kB more or less."""
     return size >> 30 << 30 if size >= 2**30 else size
 
 

@@ -1,8 +1,8 @@
-"""The `qstat` of a site that has its own (Miyabi): its table, its list of queues, and its words for "no such job".
+"""A site's own `qstat` (Miyabi): its table, its list of queues, and its message for "no such job".
 
-What is on record of it lies in `samples/miyabi_qstat.txt`. The blocks that it prints with `-f` are PBS's own. Of its
-table only the id, the name and the state's word are used: a start in parentheses is planned, and FINISH says nothing
-about success. The table has no end mark, so nothing follows from a job that is not in it.
+`samples/miyabi_qstat.txt` has the recorded output. Its blocks of `-f` are PBS's own. Only the id, the name and the
+state of its table are used: a start in parentheses is planned, and FINISH does not mean success. The table has no end
+mark, so a job that is not in it may exist.
 """
 
 import re
@@ -12,11 +12,11 @@ from hackathon.schedulers.base import HELD, QUEUED, RUNNING, CommandOutput
 from hackathon.schedulers.machine import QueueInfo
 
 ACTIVE = {"QUEUED": QUEUED, "RUNNING": RUNNING, "HELD": HELD}
-"""Word of the table → state; every other word needs a question about the job itself."""
+"""State in the table → state; other states need a query for the job itself."""
 CUT_NAME = 10
-"""Letters of a name that the table shows at most; `-ll` shows 64."""
+"""Longest name in the table, in characters; `-ll` prints 64."""
 MOST_ENDED = 100
-"""Ended jobs that are listed at most: a list of as many may lack some."""
+"""Ended jobs in a list, at most: a list of this length may be incomplete."""
 
 _NONE = frozenset({"No unfinished job found.", "No finished job found.", "No matching job found."})
 _HEADING = re.compile(r"JOB_ID +JOB_NAME +STATUS +PROJECT +QUEUE\b", re.ASCII)
@@ -32,19 +32,19 @@ class Row(NamedTuple):
     job_id: str
     name: str
     word: str
-    """The state as the site calls it."""
+    """The site's name of the state."""
 
 
 def says_none(answer: CommandOutput) -> bool:
-    """Return whether the answer is a whole sentence that there is no such job; its exit code is 0."""
+    """Return whether the answer is the complete sentence that there is no such job; its exit code is 0."""
     sentences = {line.strip() for text in (answer.stdout, answer.stderr) for line in text.split("\n")[:-1]}
     return answer.exit_code == 0 and not sentences.isdisjoint(_NONE) and "Job Id:" not in answer.stdout
 
 
 def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
-    """Return the jobs of a table, and whether each of its lines is one; None for what is no table of this command.
+    """Return the jobs of a table, and whether each of its lines is valid; None for other output.
 
-    A line that does not end is left out: a number that is cut off is another job's.
+    A truncated line is ignored: a truncated number is another job's.
     """
     if answer.exit_code:
         return None
@@ -59,9 +59,9 @@ def table(answer: CommandOutput) -> tuple[list[Row], bool] | None:
 
 
 def queues(text: str) -> list[QueueInfo]:
-    """Return the queues that take jobs. Those below another one are where its jobs go, and take none themselves.
+    """Return the queues that accept jobs. Subqueues, to which a queue's jobs are routed, accept none themselves.
 
-    The nodes in the list are those that a queue has, not the most that a job may have.
+    The nodes in the list are those of the queue, not the most that a job may have.
     """
     infos: list[QueueInfo] = []
     for line in text.split("\n")[:-1]:

@@ -3,14 +3,14 @@
 import re
 
 LIMIT = 10_000
-"""Hosts that a list may name; a longer one is not expanded."""
+"""Longest list that is expanded, in hosts."""
 
 _PART = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _GROUP = re.compile(r"([^\[]*)\[([^\]]*)\](.*)\Z", re.DOTALL)
 
 
 def hosts(nodes: str) -> tuple[str, ...]:
-    """Return the hosts of `node[1-2,07],login1`; an expression that is not understood stays as it is."""
+    """Return the hosts of `node[1-2,07],login1`; an unknown expression is returned unchanged."""
     names: list[str] = []
     for part in _PART.findall(nodes):
         names += _expand(part.strip())
