@@ -195,7 +195,7 @@ class RunFacts:
 
     @cached_property
     def numbers(self) -> dict[str, str]:
-        """The run's numbers and names for the placeholders of texts; `?` for what was not recorded."""
+        """The run's numbers and names for the placeholders of texts; `?` for missing values."""
         status, record = self.status, self.record
         values: dict[str, object] = {name: getattr(record, name) or None for name in _OF_REQUEST}
         if record.readable:

@@ -42,8 +42,8 @@ class Matcher(Protocol):
 def make_matcher(needles: Sequence[Needle], engine: str | None = None, *, size: int = SLOW_TO_MAKE) -> Matcher:
     """Return a search: the named one, or the fastest available one for `size` bytes. May raise ImportError.
 
-    ImportError: the named search is not available. Hyperscan takes seconds to compile what is not cached, so it is not
-    used for little data. A library that does not work on this processor counts as missing.
+    ImportError: the named search is not available. Hyperscan takes seconds to compile, unless its result is cached, so
+    it is not used for little data. A library that does not work on this processor counts as missing.
     """
     makers: dict[str, Callable[[Sequence[Needle]], Matcher]] = {
         "hyperscan": lambda needles: _Hyperscan(needles, from_cache=not engine and size < SLOW_TO_MAKE),

@@ -44,7 +44,7 @@ def command(answer: CommandOutput) -> str:
 
 
 def moment(text: str) -> float | None:
-    """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for N/A and the like."""
+    """Return seconds since 1970 from `1795262635` or `2026-11-21T07:26:07` (local time), None for other text."""
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 12:
         return float(text)

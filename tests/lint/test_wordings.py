@@ -73,17 +73,14 @@ SOURCE = ENGLISH | {
 """For docstrings and comments; the messages have some of these in another sense."""
 UNREAD = [
     "config",
-    "diagnosis",
     "jobs",
     "logs",
     "parallel",
     "prediction",
     "profiling",
     "programs",
-    "runs",
     "runtime",
     "scaling",
-    "schedulers",
     "text",
     "tuning",
 ]

@@ -94,7 +94,7 @@ def _device_evidence(run: RunFacts, rank: int) -> Evidence:
 
 @fact("silent:sockets")
 def sockets(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """Report NCCL using only sockets between nodes that have InfiniBand or the like.
+    """Report NCCL using only sockets between nodes that have InfiniBand or a similar network.
 
     `nodes`: fewest nodes of a run. The nodes' network is known from `env/<host>.json` and the cluster's profile.
     """

@@ -168,7 +168,7 @@ def _read(path: Path, remove: bool = False) -> tuple[int, str] | None:
     the disk fails, so that it is unknown whether the supervisor lives.
     """
     try:
-        # O_NONBLOCK: a pipe or the like in this place must not block the queue.
+        # O_NONBLOCK: a pipe or other special file here must not block the queue.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
         if error.errno in (errno.ESTALE, errno.EIO):

@@ -1,6 +1,6 @@
 """How NEC's NQSV reads a job script, for the linter and the converter. Its prefix is `#PBS`, its options differ.
 
-From public material only: what is not confirmed there is not an error.
+From public material only: settings that it does not confirm are not errors.
 """
 
 import re

@@ -50,7 +50,7 @@ class Slurm(Scheduler):
 
     def submit_argv(self, submission: Submission) -> list[str]:
         """Return `sbatch --parsable --job-name … --output … [--dependency …] script`."""
-        # Slurm replaces %j and the like, also in the folder that it puts before a relative path.
+        # Slurm replaces %j and similar placeholders, also in the folder that it puts before a relative path.
         folder = str(submission.directory)
         output = str(submission.output) if "%" in folder else submission.relative(submission.output)
         output = output.replace("%", "%%")
