@@ -78,7 +78,6 @@ UNREAD = [
     "parallel",
     "prediction",
     "profiling",
-    "programs",
     "runtime",
     "scaling",
     "text",
