@@ -1,16 +1,16 @@
-"""Text in the columns of a terminal: wide letters take two, combining ones none."""
+"""Text in the columns of a terminal: wide characters take two, combining ones none."""
 
 import unicodedata
 from collections.abc import Sequence
 
 from hackathon.text.printable import printable
 
-# What must not begin a line (JIS X 4051, the common part), and does not need to for a table to be read.
+# Characters that must not begin a line (common part of JIS X 4051), as far as tables need it.
 _NOT_FIRST = frozenset("、。，．・：；？！）」』】〕〉》ーゃゅょっャュョッ々…,.:;?!)]}")
 
 
 def width(text: str) -> int:
-    """Return the columns that a text takes."""
+    """Return the number of columns of a text."""
     return len(text) if text.isascii() else sum(_width(letter) for letter in text)
 
 
@@ -21,9 +21,9 @@ def _width(letter: str) -> int:
 
 
 def wrapped(text: str, columns: int) -> list[str]:
-    """Return a text in lines of at most so many columns: broken at blanks and between wide letters, else anywhere.
+    """Return a text in lines of at most `columns`: broken at spaces and between wide characters, else anywhere.
 
-    Line ends in it stay.
+    Existing line ends stay.
     """
     return [line for part in text.split("\n") for line in _wrapped(part, columns)]
 
@@ -44,7 +44,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
 
 
 def _cut(word: str, columns: int) -> list[str]:
-    """Return a word in parts of at most so many columns, or one letter; the last part may be empty."""
+    """Return a word in parts of at most `columns`, or of one character; the last part may be empty."""
     parts: list[str] = []
     start = taken = 0
     for at, letter in enumerate(word):
@@ -69,9 +69,9 @@ def _pieces(text: str) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], columns: int, *, gap: int = 2, narrowest: int = 12) -> list[str]:
-    """Return rows as lines, the first cell to the left and wrapped as needed, numbers to the right.
+    """Return rows as lines: the first cell left-aligned and wrapped, numbers right-aligned.
 
-    The first column is at least `narrowest` wide; where the others leave less, lines are longer than `columns`.
+    The first column is at least `narrowest` wide; if the others leave less, lines are longer than `columns`.
     """
     cells = [[printable(cell, kept="\n") for cell in row] for row in rows]
     widths = [max(width(line) for row in cells for line in row[at].split("\n")) for at in range(len(cells[0]))]
