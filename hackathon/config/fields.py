@@ -1,7 +1,7 @@
-"""Field types of configuration records that need more than Python's own types.
+"""Field types of configuration records beyond Python's own types.
 
-The records are standard-library dataclasses, so that a command which reads an already checked file does not import
-pydantic; pydantic reads these markers only when it validates (`__get_pydantic_core_schema__`).
+The records are standard-library dataclasses, so that a command that reads a checked file does not import pydantic.
+pydantic reads these markers only when it validates (`__get_pydantic_core_schema__`).
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Annotated, Any, Literal
 from hackathon.text.units import parse_size, parse_walltime
 
 LEAST_MEMORY = 2**20
-"""Bytes. Less is a number whose unit was left out."""
+"""Bytes. A smaller number probably lacks its unit."""
 
 
 class Parsed:
-    """Marks a field whose text is turned into a number by a function that raises ValueError.
+    """Marks a field whose text is converted to a number by a function that raises ValueError.
 
-    `kind` becomes the type of pydantic's error, so that the reader of errors knows which text was meant. Numbers below
-    `least` are refused too.
+    `kind` becomes the type of pydantic's error, so that the error message fits the field. Numbers below `least` are
+    refused too.
     """
 
     def __init__(self, parse: Callable[[Any], int], kind: str, example: str, least: int) -> None:
@@ -27,7 +27,7 @@ class Parsed:
         self.least = least
 
     def read(self, value: Any) -> int:
-        """Return the number that a value of a file means. Raises ValueError."""
+        """Return the number for a value of a file. Raises ValueError."""
         if not isinstance(value, (str, int)) or isinstance(value, bool):
             raise ValueError("neither text nor a whole number")
         number = self.parse(value)
@@ -51,7 +51,7 @@ class Parsed:
 
 
 class Least:
-    """Marks a number that must not be smaller than a bound."""
+    """Marks a number with a lower bound."""
 
     def __init__(self, least: int) -> None:
         self.least = least
@@ -71,7 +71,7 @@ Natural = Annotated[int, Least(0)]
 Amount = Annotated[float, Least(0)]
 """A number that is not negative."""
 Count = Natural | Literal["auto"]
-"""A number, or `auto`: looked up on the machine itself."""
+"""A number, or `auto`: detected on the machine itself."""
 Text = str | dict[Literal["en", "ja"], str]
 """Text in one language, or `{en: …, ja: …}`."""
 Scalar = bool | int | float | str

@@ -1,4 +1,4 @@
-"""Make configuration records of plain values that are right, without pydantic."""
+"""Create configuration records from valid plain values, without pydantic."""
 
 import functools
 import math
@@ -11,7 +11,7 @@ from hackathon.config.fields import Least, Parsed
 
 
 def options(hint: Any) -> tuple[Any, ...]:
-    """Return the types that a hint allows: unions taken apart, `Annotated` markers taken off."""
+    """Return the types that a hint allows, without unions and `Annotated` markers."""
     origin = get_origin(hint)
     if origin is Annotated:
         return options(get_args(hint)[0])
@@ -21,7 +21,7 @@ def options(hint: Any) -> tuple[Any, ...]:
 
 
 def below(hint: Any, key: str | int) -> Any | None:
-    """Return the type of what lies under a key of a record, a dict or a list; None when there is no such key."""
+    """Return the type under a key of a record, a dict or a list; None without such a key."""
     for option in options(hint):
         if is_dataclass(option):
             for entry in fields(option):
@@ -35,10 +35,10 @@ def below(hint: Any, key: str | int) -> Any | None:
 
 
 def rebuild(hint: Any, value: Any) -> Any:
-    """Return the record that plain values describe: those of a file, or what `dataclasses.asdict` made of a record.
+    """Return the record for plain values: those of a file, or the result of `dataclasses.asdict`.
 
-    What it takes, pydantic takes too, with the same result. It does not say what is wrong: it raises ValueError for
-    everything that does not fit.
+    Values that it accepts are also accepted by pydantic, with the same result. It raises ValueError without details for
+    all others.
     """
     for kind, marker in _plan(hint):
         if isinstance(marker, Parsed):
@@ -74,7 +74,7 @@ def _scalar(value: Any, marker: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("not a finite number")
     if isinstance(value, str) and not value.isascii():
-        value.encode()  # half of a surrogate pair is a ValueError
+        value.encode()  # a lone surrogate is a ValueError
     if isinstance(marker, Least) and value < marker.least:
         raise ValueError(f"{value!r} is too small")
     return value
@@ -88,7 +88,7 @@ def _plan(hint: Any) -> tuple[tuple[Any, Any], ...]:
         return tuple((kind, marker) for kind, _ in _plan(inner))
     if get_origin(hint) in (Union, UnionType):
         kinds = [kind for part in get_args(hint) for kind in _plan(part)]
-        # a text is parsed only where nothing else takes the value; a whole number becomes a float likewise
+        # a text is parsed only if no other type accepts the value; so is a whole number for a float
         return tuple(sorted(kinds, key=lambda entry: isinstance(entry[1], Parsed) or entry[0] is float))
     return ((hint, None),)
 
@@ -105,7 +105,7 @@ def _record(record: type, value: dict[str, Any]) -> Any:
     record_fields = _fields(record)
     if any(needed and name not in value for name, (_, needed) in record_fields.items()):
         raise ValueError(f"{record.__name__} lacks a value")
-    # .get would hide an unknown key, which tells that the value belongs to another version
+    # .get would hide an unknown key, which shows that the value belongs to another version
     return record(
         **{
             name: rebuild(record_fields[name][0], entry)

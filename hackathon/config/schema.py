@@ -25,7 +25,7 @@ RECORDS: dict[str, tuple[type, str]] = {
     "rule": (RuleFile, "templates/rules/NAME.yaml"),
     "user": (Defaults, "~/.config/hackathon/config.yaml"),
 }
-"""Name → (record, the file that it describes). `defaults` is another name of `user`."""
+"""Name → (record, its file). `defaults` is another name of `user`."""
 _FORMATS = {"walltime": format_walltime, "size": format_size}
 
 
@@ -36,17 +36,17 @@ class FieldEntry:
     key: str
     """The key path; `NAME` stands for any key, `[]` for the items of a list."""
     type: str
-    """What may stand there."""
+    """The allowed values."""
     default: str | None
-    """The value when it is left out, as JSON; None when it must be given."""
+    """The default value as JSON; None for a required key."""
     description: str
-    """What it means."""
+    """Its meaning."""
 
 
 def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a file, a name of RECORDS or `defaults`. KeyError otherwise.
+    """Return the JSON Schema (draft 2020-12) of a file, by a name of RECORDS or `defaults`; else raise KeyError.
 
-    `dialects`: scheduler's name → the record of its dialect, for the profile of a cluster.
+    `dialects`: scheduler's name → its dialect class, for the profile of a cluster.
     """
     from pydantic import TypeAdapter
 
@@ -58,7 +58,7 @@ def json_schema(name: str, dialects: Mapping[str, type] | None = None) -> dict[s
 
 
 def _with_dialects(schema: dict[str, Any], dialects: Mapping[str, type]) -> None:
-    """Let a profile's `dialect` depend on its `scheduler`."""
+    """Make a profile's `dialect` depend on its `scheduler`."""
     from pydantic import TypeAdapter
 
     cases = []
@@ -73,9 +73,9 @@ def _with_dialects(schema: dict[str, Any], dialects: Mapping[str, type]) -> None
 
 
 def field_reference(name: str, dialects: Mapping[str, type] | None = None) -> list[FieldEntry]:
-    """Return every key of a file, nested ones after the key that holds them, in the order of the records.
+    """Return every key of a file, nested ones after the key that contains them, in the order of the records.
 
-    The keys of a cluster's dialect have the scheduler's name behind them: `dialect.group (NAME)`.
+    The keys of a cluster's dialect are followed by the scheduler's name: `dialect.group (NAME)`.
     """
     schema = json_schema(name, dialects)
     definitions = schema.get("$defs", {})
@@ -106,7 +106,7 @@ def _entries(record: type, prefix: str, texts: dict[str, dict[str, str]]) -> Ite
 
 
 def _records_in(hint: Any) -> Iterator[tuple[str, type]]:
-    """Yield (what to add to the key, record) for the records that a field may hold."""
+    """Yield (suffix of the key, record) for the records that a field may contain."""
     for option in options(hint):
         if is_dataclass(option) and isinstance(option, type):
             yield "", option
@@ -117,7 +117,7 @@ def _records_in(hint: Any) -> Iterator[tuple[str, type]]:
 
 
 def _parsed(hint: Any) -> str | None:
-    """Return `walltime` or `size` when the hint is such a field, perhaps optional."""
+    """Return `walltime` or `size` for such a field, also an optional one."""
     if get_origin(hint) is Annotated:
         return next((marker.kind for marker in get_args(hint)[1:] if isinstance(marker, Parsed)), None)
     return next((kind for part in get_args(hint) if (kind := _parsed(part))), None)

@@ -1,4 +1,4 @@
-"""Check a YAML document against a record, and say in plain words what is wrong. What is right needs no pydantic."""
+"""Check a YAML document against a record, and describe its problems. A valid document does not need pydantic."""
 
 import json
 import re
@@ -35,10 +35,10 @@ _NUMBER = re.compile(r"([-+]?)([0-9]+)((?:\.[0-9]+)?)")
 def validate(
     record: type, document: Document, name: str | None = None, dialects: Callable[[str], type | None] | None = None
 ) -> Any:
-    """Return the record that a document describes; `name` is the name that the file's place gives it.
+    """Return the record for a document; `name`: the name required by the file's location.
 
-    `dialects`: scheduler's name → the record that a cluster's `dialect` is checked against; it stays as it is written,
-    for that record to be made of. Raises ConfigError with everything that is wrong.
+    `dialects`: scheduler's name → the class that a cluster's `dialect` is checked against; the record contains the
+    dialect as written. Raises ConfigError with all problems.
     """
     value = {} if document.value is None else document.value
     if not isinstance(value, dict):
@@ -62,19 +62,19 @@ def validate(
 
 @dataclass(frozen=True)
 class _Checked:
-    """What a check of a document found."""
+    """The result of checking a document."""
 
     record: Any
-    """The record, as far as the document is right; None where none can be made."""
+    """The record, without invalid values; None when none can be created."""
     value: dict[str, Any]
-    """The document's value, as the record is made of it."""
+    """The document's value, from which the record is created."""
     problems: list[Problem]
     more: int
-    """Problems that were not put into words, because so many lie before them."""
+    """Problems without a message, because there are too many before them."""
 
 
 def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str], type | None]) -> _Checked | None:
-    """Return a cluster's dialect as its scheduler reads it, None where nobody can say."""
+    """Return a cluster's dialect as its scheduler reads it, None for an unavailable scheduler."""
     scheduler, dialect = value.get("scheduler"), value.get("dialect", {})
     kind = dialects(scheduler) if isinstance(scheduler, str) else None
     if kind is None or not isinstance(dialect, dict):
@@ -83,7 +83,7 @@ def _dialect(value: dict[str, Any], document: Document, dialects: Callable[[str]
 
 
 def _checked(record: type, document: Document, name: str | None) -> _Checked:
-    # no value is shared any more, so that one place can be changed
+    # copy the values: shared ones could not be changed individually
     value = json.loads(json.dumps(document.value or {}))
     _infer_parameter_types(value)
     built, errors = _attempt(record, value)
@@ -92,7 +92,7 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
     errors.sort(key=lambda error: document.line(error.path))
     problems = [error.problem(record, document) for error in errors[:MOST_NAMED]]
     if errors:
-        # what is right may still be wrong together: look at the record without the wrong places
+        # valid values may still contradict each other: check the record without its invalid values
         for error in errors:
             _remove(value, error.path)
         built, again = _attempt(record, value)
@@ -110,7 +110,7 @@ def _checked(record: type, document: Document, name: str | None) -> _Checked:
 
 @dataclass(frozen=True)
 class _Error:
-    """pydantic's errors about one place, put together."""
+    """pydantic's errors about one place, combined."""
 
     path: KeyPath
     kinds: tuple[str, ...]
@@ -119,7 +119,7 @@ class _Error:
     contexts: tuple[Mapping[str, Any], ...]
 
     def problem(self, record: type, document: Document) -> Problem:
-        """Return it in our words."""
+        """Return it as our problem."""
         identifier, values = self._words(record)
         return Problem(identifier, document.path, document.line(self.path), self.path, values)
 
@@ -165,7 +165,7 @@ class _Error:
 
 @dataclass(frozen=True)
 class _Kinds:
-    """Names of kinds of values, put into words when they are shown, in the language of that moment."""
+    """Names of kinds of values, rendered on display in the current language."""
 
     kinds: tuple[str, ...]
     choices: tuple[str, ...]
@@ -176,7 +176,7 @@ class _Kinds:
 
 
 def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
-    """Return the id and the values of the message that a text is no size of a memory."""
+    """Return the id and the values of the message for an invalid memory size."""
     meant = with_unit(value)
     if meant is not None:
         return "config.size_unit", {"value": shown(value), "meant": meant}
@@ -188,7 +188,7 @@ def _size_words(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _plain_number(text: str) -> str | None:
-    """Return a number as YAML reads it: full-width digits made narrow, zeros before it left out. None: no number."""
+    """Return a number as YAML reads it: full-width digits converted, leading zeros removed. None: not a number."""
     import unicodedata
 
     match = _NUMBER.fullmatch(unicodedata.normalize("NFKC", text))
@@ -199,12 +199,12 @@ def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
     try:
         return rebuild(record, value), []
     except ValueError:
-        # importing pydantic and telling it of the records takes longer than everything else a command does: it is asked
-        # only what is wrong
+        # importing pydantic and building its validators takes longer than everything else in a command: use it only for
+        # errors
         pass
     from pydantic import TypeAdapter, ValidationError
 
-    # by way of JSON, because pydantic's strict mode takes dicts for records only there
+    # through JSON, because only there pydantic's strict mode accepts dicts for records
     try:
         return TypeAdapter(record).validate_json(json.dumps(value), strict=True), []
     except ValidationError as error:
@@ -212,7 +212,7 @@ def _attempt(record: type, value: Any) -> tuple[Any, list[_Error]]:
 
 
 def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
-    """Return one error for each place. A union's branches that do not fit the kind of value at all are left out."""
+    """Return one error for each place, without branches of a union that do not fit the kind of the value."""
     by_place: dict[tuple[KeyPath, bool], list[Any]] = {}
     for error in errors:
         by_place.setdefault(_place(value, error), []).append(error)
@@ -239,7 +239,7 @@ def _grouped(value: Any, errors: list[Any]) -> list[_Error]:
 def _place(value: Any, error: Any) -> tuple[KeyPath, bool]:
     """Return an error's key path in the file, and whether it is about the key itself.
 
-    pydantic's location also names the branches of unions; those are no keys of the value and are left out.
+    pydantic's location also contains the branches of unions; those are not keys and are removed.
     """
     path: list[str | int] = []
     location = error["loc"]
@@ -262,7 +262,7 @@ def _known_keys(record: type, path: KeyPath) -> list[str]:
 
 
 def _texts_as_written(value: Any, errors: list[_Error], document: Document) -> bool:
-    """Put the written text where a text is wanted and YAML sees a number (`group: 12`, `version: 1.10`).
+    """Replace a number by its written text if a text is required (`group: 12`, `version: 1.10`).
 
     Returns True when something was changed.
     """
@@ -275,9 +275,9 @@ def _texts_as_written(value: Any, errors: list[_Error], document: Document) -> b
 
 
 def _infer_parameter_types(value: dict[str, Any]) -> None:
-    """Give parameters that name no type the type of their default and choices.
+    """Give parameters without a type the type of their default and choices.
 
-    A limit that is written with a fraction makes whole numbers floats.
+    A limit with a fraction makes whole numbers floats.
     """
     parameters = value.get("parameters")
     for entry in parameters.values() if isinstance(parameters, dict) else ():
@@ -301,7 +301,7 @@ def _parent(value: Any, path: KeyPath) -> Any:
 
 
 def _remove(value: Any, path: KeyPath) -> None:
-    """Take a wrong place out; in a list the item stays as None, so that the numbers of the others do not change."""
+    """Remove an invalid value; in a list it becomes None, so that the other indices stay."""
     if not path:
         return
     try:
