@@ -77,7 +77,6 @@ UNREAD = [
     "logs",
     "parallel",
     "prediction",
-    "profiling",
     "scaling",
     "tuning",
 ]
