@@ -78,7 +78,6 @@ UNREAD = [
     "parallel",
     "prediction",
     "scaling",
-    "tuning",
 ]
 """Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
