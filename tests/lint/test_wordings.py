@@ -77,7 +77,6 @@ UNREAD = [
     "logs",
     "parallel",
     "prediction",
-    "scaling",
 ]
 """Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
