@@ -1,4 +1,4 @@
-"""The final numbers of a run: one function makes them, and says whether it read everything they can come from."""
+"""The final numbers of a run: one function computes them, and reports whether all sources were read."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ THROUGHPUTS = ("samples_per_s", "tokens_per_s", STEPS)
 RECORDED = "recorded"
 """How sure a number is that the recorder counted, because the program prints none."""
 MOST_LOGS = 64 << 20
-"""Bytes of a run's logs that are read for its numbers where somebody else waits for them."""
+"""Bytes of a run's logs that are read for its numbers while somebody waits for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Numbers:
     """The final numbers of a run."""
 
     values: Mapping[str, float] = field(default_factory=dict)
-    """Metric → number; NaN and infinities stay, for they are results too."""
+    """Metric → number, including NaN and infinities: they are results too."""
     whole: bool = True
-    """Whether everything was read that they can come from."""
+    """Whether all their sources were read."""
     metric: str = DEFAULT_METRIC
-    """The one that the run is measured by."""
+    """The metric that measures the run."""
     unit: str = ""
-    """Of that metric."""
+    """Unit of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
     """Metric → how sure it is, where that is said (`logs.formats.read_formats`), or `recorded`."""
     recorded: Mapping[str, float] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Numbers:
 
     @property
     def value(self) -> float | None:
-        """The number that the run is measured by; None when it did not tell one, or one that is not finite."""
+        """The number that measures the run; None when it is missing or not finite."""
         amount = self.values.get(self.metric)
         return amount if amount is not None and math.isfinite(amount) else None
 
@@ -56,7 +56,7 @@ def final_numbers(
     most_bytes: int | None = None,
     meters: MeterFiles | None = None,
 ) -> Numbers:
-    """Return the final numbers of a run, or what it told so far when it is not `over`.
+    """Return the final numbers of a run, or the current ones when it is not `over`.
 
     The Meter's lines and the logs are read as `read_metrics` describes. Where they tell no throughput, the recorder's
     counts stand in (`logs.recorded`). `metric` replaces the request's. `most_bytes`:
@@ -91,9 +91,9 @@ def final_numbers(
 
 
 def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str]) -> str:
-    """Return the metric that runs are measured by: as asked for; where it is not told, samples/s, tokens/s or steps/s.
+    """Return the metric for measuring runs: the requested one; if it is missing, samples/s, tokens/s or steps/s.
 
-    `declared`: the metrics of the request, which nothing stands in for; `names`: names of the numbers that are there.
+    `declared`: the metrics of the request, which are never replaced; `names`: the available numbers.
     """
     if chosen not in THROUGHPUTS or chosen in names or chosen in declared:
         return chosen
@@ -101,10 +101,10 @@ def throughput(chosen: str, declared: Mapping[str, Any], names: Collection[str])
 
 
 def metric_unit(declared: Mapping[str, Any], metric: str) -> str:
-    """Return a metric's unit as declared in a request's `metrics`, else as known formats have it for that name.
+    """Return a metric's unit as declared in a request's `metrics`, else as in known formats.
 
-    A sum over the ranks is no rate of one process, also where its unit is declared as that of the lines:
-    `samples/s/GPU` is `samples/s` then.
+    A sum over the ranks is not a rate of one process, even if its declared unit is that of the lines: `samples/s/GPU`
+    becomes `samples/s`.
     """
     entry = declared.get(metric)
     entry = entry if isinstance(entry, dict) else {}

@@ -74,7 +74,6 @@ SOURCE = ENGLISH | {
 UNREAD = [
     "config",
     "jobs",
-    "logs",
     "parallel",
     "prediction",
 ]
