@@ -1,4 +1,4 @@
-"""What the well-known laws say, to stand beside a prediction."""
+"""The predictions of well-known laws, for comparison."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ LAWS = ("amdahl", "gustafson", "usl", "constant_efficiency")
 
 
 def beside(series: Series, rows: Sequence[MeasuredSize], sizes: Sequence[int]) -> dict[str, list[float | None]]:
-    """Return law → the value that it gives at each size, in the series' unit; None where it cannot be fitted.
+    """Return law → its value at each size, in the series' unit; None when it cannot be fitted.
 
     Amdahl (AFIPS 1967): cost = a + b·(n−1). Gustafson (CACM 31(5), 1988): rate per process = a + b/n. Universal
-    scalability law (Gunther 1993): cost = a + b·(n−1) + c·n(n−1). n: multiples of the smallest good size; relative
-    errors are made small, coefficients are not negative. Constant efficiency: that of the largest good row.
+    scalability law (Gunther 1993): cost = a + b·(n−1) + c·n(n−1). n: multiples of the smallest good size. Relative
+    errors are minimised, coefficients are not negative. Constant efficiency: that of the largest good row.
     """
     base, last = rows[0].processes, rows[-1]
     multiples = [row.processes / base for row in rows]

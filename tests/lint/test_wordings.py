@@ -75,7 +75,6 @@ UNREAD = [
     "config",
     "jobs",
     "parallel",
-    "prediction",
 ]
 """Packages whose docstrings and comments still have such phrases."""
 JAPANESE = {
