@@ -1,4 +1,4 @@
-"""Puts the operators of another graph of the same model (evaluation, another batch size) into the stages of a plan."""
+"""Assign the operators of another graph of the model (evaluation, another batch size) to the stages of a plan."""
 
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -11,9 +11,9 @@ from hackathon.parallel.live.capture import Traced
 def aligned(train: Traced, stage_of: Mapping[str, int], other: Traced, holders: Mapping[str, int]) -> dict[str, int]:
     """Return operator → stage of the other graph.
 
-    An operator with a counterpart in the graph of training goes into its stage; any other to the latest stage that it
-    reads from, or to the stage that holds its parameters (`holders`: name as a graph reads it → first stage). No tensor
-    goes backwards, and what is glued stays together.
+    An operator with a counterpart in the graph of training is assigned to its stage; any other to the latest stage that
+    it reads from, or to the stage that holds its parameters (`holders`: name in the graph → first stage). No tensor
+    goes backwards, and glued operators stay together.
     """
     mine, its = _keys(train), _keys(other)
     matches: dict[str, int] = {}
@@ -41,6 +41,6 @@ def aligned(train: Traced, stage_of: Mapping[str, int], other: Traced, holders: 
 
 
 def _keys(traced: Traced) -> list[tuple[str, str]]:
-    """Return, per operator, what it has in common with its counterpart in another graph of the model."""
+    """Return, per operator, the key that identifies its counterpart in another graph of the model."""
     nodes: list[fx.Node] = [node for node in traced.module.graph.nodes if node.op == "call_function"]
     return [(traced.modules[node.name], str(node.target)) for node in nodes]
