@@ -33,13 +33,13 @@ BY_TEXT = {
 }
 """Rule about a program's text → (id, kind) of the doubt."""
 APART = {"": worlds.several_worlds, "launched": worlds.own_launcher, "spawned": worlds.own_ranks}
-"""Kind of the doubt `several-worlds` → what shows it."""
+"""Kind of the doubt `several-worlds` → the check that finds it."""
 RECORDED = {
     "no-group": ("no-group", "recorded"),
     "small-world": ("several-worlds", "recorded"),
     "no-collective": ("no-group", "silent"),
 }
-"""How the ranks are apart, as their recorders saw → (id, kind) of the doubt."""
+"""Kind of `worlds.Apart` → (id, kind) of the doubt."""
 SLOW_START, FEW, SHIFT = 0.8, 4, 0.02
 """Share of the others' median below which a first value is warm-up; values needed; share by which a mean moves."""
 
@@ -104,7 +104,7 @@ def _bad_loss(facts: RunFacts) -> list[Doubt]:
 
 
 def _contradicted(numbers: Numbers) -> list[Doubt]:
-    """The recorder counted another throughput than the program printed."""
+    """Report a recorded throughput that differs from the printed one."""
     printed, recorded = numbers.value, numbers.recorded.get(numbers.metric)
     if not contradicts(numbers.metric, printed, recorded):
         return []
@@ -124,7 +124,7 @@ def _check_failed(record: RunRecord, numbers: Numbers) -> list[Doubt]:
 
 
 def _recorded(facts: RunFacts) -> list[Doubt]:
-    """The recorders saw that the ranks exchange nothing."""
+    """Report ranks that exchange nothing, according to their recorders."""
     observed = worlds.apart(facts)
     if observed is None:
         return []
@@ -133,7 +133,7 @@ def _recorded(facts: RunFacts) -> list[Doubt]:
 
 
 def _apart(facts: RunFacts) -> list[Doubt]:
-    """The ranks do not work together, by the program's text; what the recorders saw counts more."""
+    """Report ranks that do not work together, by the program's text, unless their recorders saw that they do."""
     if worlds.meets(facts):
         return []
     for kind, check in APART.items():
@@ -143,9 +143,9 @@ def _apart(facts: RunFacts) -> list[Doubt]:
 
 
 def _by_text(facts: RunFacts, doubted: set[str], work: float | None) -> list[Doubt]:
-    """The text of the program says that its ranks train each for itself, with the same data, or share one batch.
+    """Report programs whose ranks train separately, read the same data or split one batch, by their text.
 
-    A batch that is shared is no doubt where the samples of a step are known: then the study is strong scaling.
+    A split batch is not a doubt if the samples of a step are known: the study is then strong scaling.
     """
     if doubted & {"identical-ranks", "several-worlds", "no-group"}:
         return []

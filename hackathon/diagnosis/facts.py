@@ -112,7 +112,7 @@ class RunFacts:
 
     @cached_property
     def recordings(self) -> dict[int, RankRecording]:
-        """Rank → what its recorder counted; empty unless all ranks have one that measured steps."""
+        """Rank → the counts of its recorder; empty unless each rank has one with measured steps."""
         return recordings(self.path, self.record.processes)
 
     def steps_written(self, rank: int) -> float | None:

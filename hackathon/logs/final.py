@@ -16,9 +16,9 @@ from hackathon.text.units import PER_PROCESS
 
 STEPS = "steps_per_s"
 THROUGHPUTS = ("samples_per_s", "tokens_per_s", STEPS)
-"""Metrics that tell how fast a training is, the one that is believed first in front."""
+"""Metrics of a training's speed, the most reliable first."""
 RECORDED = "recorded"
-"""How sure a number is that the recorder counted, because the program prints none."""
+"""Reliability of a number from the recorder, used if the program prints none."""
 MOST_LOGS = 64 << 20
 """Bytes of a run's logs that are read for its numbers while somebody waits for them."""
 
@@ -36,9 +36,9 @@ class Numbers:
     unit: str = ""
     """Unit of that metric."""
     sure: Mapping[str, str] = field(default_factory=dict)
-    """Metric → how sure it is, where that is said (`logs.formats.read_formats`), or `recorded`."""
+    """Metric → how reliable it is, if known (`logs.formats.read_formats`), or `recorded`."""
     recorded: Mapping[str, float] = field(default_factory=dict)
-    """Throughput as the recorder counted it, beside what the program printed."""
+    """Throughput as the recorder counted it, beside the printed one."""
 
     @property
     def value(self) -> float | None:
@@ -58,11 +58,10 @@ def final_numbers(
 ) -> Numbers:
     """Return the final numbers of a run, or the current ones when it is not `over`.
 
-    The Meter's lines and the logs are read as `read_metrics` describes. Where they tell no throughput, the recorder's
-    counts stand in (`logs.recorded`). `metric` replaces the request's. `most_bytes`:
-    longer logs are left unread when numbers are looked for in them, and `whole` is False. `meters`: the Meters' files
-    where others read them, too. Raises RequestError for a
-    metric's pattern that is not a regular expression.
+    The Meter's lines and the logs are read as `read_metrics` describes. Without a throughput there, the recorder's
+    counts replace it (`logs.recorded`). `metric` replaces the request's. `most_bytes`: longer logs are not searched,
+    and `whole` is False. `meters`: the Meters' files if the caller has read them. Raises RequestError for a metric's
+    pattern that is not a regular expression.
     """
     target = metric or record.metric
     left_out = False
@@ -81,7 +80,7 @@ def final_numbers(
         recorded = rates(recordings(run, record.processes), record.processes)
         missing = {target} if any(name in values for name in THROUGHPUTS) else set(THROUGHPUTS)
         stand_ins = {name: rate for name, rate in recorded.items() if name in missing - values.keys()}
-        for name, rate in recorded.items():  # what its words leave open is known now
+        for name, rate in recorded.items():  # the recorder confirms what the text left open
             if name in values and name != STEPS and not contradicts(name, values[name], rate):
                 sure.pop(name, None)
         values |= stand_ins

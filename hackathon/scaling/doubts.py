@@ -31,9 +31,9 @@ SEVERITIES = {
 }
 """Id of each kind of doubt → its severity; a false result is marked wherever it is displayed."""
 SUPER_LINEAR, SIGMAS, REPEATS = 0.05, 3.0, 3
-"""How far above 1 an efficiency must lie, in itself and in standard deviations, and repeats that these are made of."""
+"""Excess over 1 of a doubted efficiency: absolute, and in standard deviations; repeats for a standard deviation."""
 FAR_SUPER_LINEAR = 0.2
-"""How far above 1 an efficiency must lie where there are fewer repeats."""
+"""Excess over 1 of a doubted efficiency with fewer repeats."""
 WORK = 0.02
 """Tolerated relative difference of a step's samples from those of the mode."""
 

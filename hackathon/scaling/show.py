@@ -140,7 +140,7 @@ def remarks(results: Mapping[str, Any]) -> list[str]:
 
 
 def basis(results: Mapping[str, Any]) -> list[str]:
-    """Return the sentences on what the study's values were taken from, where it is not what the reader expects."""
+    """Return sentences on the source of the study's values and its mode, if they differ from the request."""
     lines = []
     if results.get("source") == "recorded":
         lines.append(message("scaling.recorded", metric=plain(results["metric"])))

@@ -59,9 +59,9 @@ class RunResult:
     sure: Mapping[str, str] = field(default_factory=dict)
     """Metric → how reliable it is, if known (`logs.formats.read_formats`)."""
     shares: RunShares | None = None
-    """Where the time of its steps goes; None when it did not tell."""
+    """The split of its steps' time; None when not recorded."""
     recorded: Mapping[str, float] = field(default_factory=dict)
-    """Throughput as the recorder counted it (`logs.recorded.rates`)."""
+    """Throughput as counted by the recorder (`logs.recorded.rates`)."""
 
 
 def results(

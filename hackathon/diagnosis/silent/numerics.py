@@ -16,9 +16,9 @@ from hackathon.text.json_fields import count_of
 from hackathon.text.messages import message
 
 LEAST_STEPS = 100
-"""Steps of a training before which its loss may well stand still: many classes, a warm-up."""
+"""Steps of a training before which a constant loss is normal: many classes, a warm-up."""
 FALLS = 2
-"""Standard errors by which the first third's mean lies above the last third's in a loss that falls."""
+"""A loss falls if the first third's mean exceeds the last third's by more than so many standard errors."""
 _RATES = ("lr", "learning_rate", "base_lr")
 _SHARE_OF_RIGHT = re.compile(r"(?i)(?:.*[_/])?(?:acc(?:uracy)?|top_?[15]|f1|auc|precision|recall)\Z")
 
@@ -54,10 +54,10 @@ def _moment(loss: Loss) -> float:
 def flat_loss(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
     """Report a loss of the first rank that neither fell nor moved during the training.
 
-    `improvement`: the last third's mean below the first third's, as a share of it, up to which it is told; `spread`:
-    standard deviation ÷ mean up to which it is told. Not judged: less than `values` of the Meter or `steps` steps,
-    less than `printed` values in a log or LEAST_STEPS steps, a loss that fell by more than its standard error explains,
-    a training that goes on with a checkpoint, one whose `check` is fulfilled.
+    Flat means: the means of the first and last third differ by at most `improvement` × mean, and the standard deviation
+    is at most `spread` × mean. Not judged: fewer than `values` of the Meter or `steps` steps; fewer than `printed`
+    values in a log or LEAST_STEPS steps; a loss that fell by more than its standard error explains; a training that
+    continues from a checkpoint; a run that meets its `check`.
     """
     losses = training.losses(run)
     listed = [loss for loss in losses[min(losses)] if loss.of_training] if losses else []

@@ -22,7 +22,7 @@ HEAD = 64 << 10
 """Bytes at the beginning of a rank's log that may state the size of its world."""
 
 LOOKS, LONG = 5, 20
-"""Steps in which each rank must have been looked at: for its group, and for collectives, which may come seldom."""
+"""Steps in which the recorder of each rank must have looked: for its group; for collectives, which may be rare."""
 
 _WORLD = re.compile(
     r"(?i)(?<!parallel )(?<!local )(?<!local_)(?<!group )(?<!tp_)(?<!dp_)(?<!pp_)(?<!model )(?<!data )(?<!pipeline )"
@@ -60,7 +60,7 @@ def several_worlds(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactH
 
 
 class Apart(NamedTuple):
-    """Ranks that do not work together, as their recorders saw."""
+    """Ranks that do not work together, according to their recorders."""
 
     kind: str
     """`no-group`, `small-world` or `no-collective`."""
@@ -68,15 +68,15 @@ class Apart(NamedTuple):
 
 
 def meets(run: RunFacts) -> bool:
-    """Return whether the recorders of all ranks saw one world of all processes, and collectives between the steps."""
+    """Return whether all ranks' recorders saw one world of all processes, and collectives between the steps."""
     ranks = run.recordings.values()
     return bool(ranks) and all(rank.world == run.record.processes and rank.collectives for rank in ranks)
 
 
 def apart(run: RunFacts) -> Apart | None:
-    """Return how the ranks train each for itself, when the recorders of all ranks saw it; None when that is not known.
+    """Return how the ranks train separately, according to the recorders of all ranks; None if unknown.
 
-    It is not known where a process has another way to exchange gradients than torch.distributed.
+    It is unknown if a process can exchange gradients without torch.distributed.
     """
     processes, ranks = run.record.processes, list(run.recordings.values())
     if processes < 2 or not ranks or any(rank.others or rank.looks < LOOKS for rank in ranks):
@@ -97,14 +97,14 @@ def apart(run: RunFacts) -> Apart | None:
 
 @fact("silent:recorded-apart")
 def recorded_apart(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The recorders of all ranks saw that they exchange nothing."""
+    """Report ranks that exchange nothing, according to the recorders of all ranks."""
     observed = apart(run) if not failed(run) else None
     return [observed.hit] if observed is not None else []
 
 
 @fact("silent:no-group")
 def no_group(run: RunFacts, thresholds: Mapping[str, float]) -> list[FactHit]:
-    """The program and all that it imports are there to read, and nothing of it can reach another process."""
+    """Report programs that, with everything they import, have no means to reach another process."""
     if run.record.processes < 2 or failed(run) or meets(run):
         return []
     start = start_of_run(run)
